@@ -1,0 +1,58 @@
+# Two commands matter: `make demo` and `make test`. Both prepare what they need and are idempotent.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PEERS ?= .venv-peers
+JOBS ?= 2
+export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-all lint accept bench clean
+
+help:
+	@echo "make demo      evaluate on generated data and print tables"
+	@echo "make test      lint, types, import contracts, tests, laws, doctests"
+	@echo "make test-all  the same, then the slow, install, browser, training and kill tests"
+	@echo "make accept    every promise as a script that prints its figure"
+	@echo "make bench     speed against peers, as ratios measured in one run"
+
+$(VENV)/base.stamp: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt hatchling editables
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e .
+	touch $@
+
+$(VENV)/test.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[test]'
+	touch $@
+
+$(PEERS)/stamp: benchmarks/requirements-peers.txt
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-peers.txt
+	touch $@
+
+demo: $(VENV)/base.stamp
+	$(BIN)/gnomon demo
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: lint
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not install and not browser and not training and not kill"
+
+test-slow: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow or install or browser or training or kill"
+
+test-all: test test-slow
+
+accept: $(VENV)/test.stamp $(PEERS)/stamp
+	$(BIN)/python -m acceptance
+
+bench: $(VENV)/test.stamp $(PEERS)/stamp
+	$(BIN)/python -m benchmarks --peers $(PEERS)/bin/python
+
+clean:
+	rm -rf $(VENV) $(PEERS) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo

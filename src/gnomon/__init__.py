@@ -1,0 +1,62 @@
+"""gnomon: one workbench for evaluating systems that perceive people and places through sensors.
+
+The verbs are ``score``, ``compare`` and ``load``; each returns an object that prints as a table. Everything
+is loaded when first used: importing gnomon loads no numerical library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gnomon.api import Result, compare, load, score
+    from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError
+    from gnomon.runs.verify import verify
+
+_HOMES = {
+    "score": "gnomon.api",
+    "compare": "gnomon.api",
+    "load": "gnomon.api",
+    "Result": "gnomon.api",
+    "verify": "gnomon.runs.verify",
+    "GnomonError": "gnomon.core.errors",
+    "InputError": "gnomon.core.errors",
+    "IntegrityError": "gnomon.core.errors",
+    "MissingExtraError": "gnomon.core.errors",
+    "WorkError": "gnomon.core.errors",
+}
+
+__all__ = [
+    "GnomonError",
+    "InputError",
+    "IntegrityError",
+    "MissingExtraError",
+    "Result",
+    "WorkError",
+    "compare",
+    "load",
+    "score",
+    "verify",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("gnomon")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    try:
+        return importlib.import_module(f"gnomon.{name}")
+    except ModuleNotFoundError as error:
+        if error.name != f"gnomon.{name}":
+            raise
+        raise AttributeError(f"module 'gnomon' has no attribute {name!r}") from error
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})

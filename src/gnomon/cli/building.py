@@ -1,0 +1,79 @@
+"""Commands of suites, built from their option structs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from gnomon.core import registry
+from gnomon.core.options import Parameter, parameters
+from gnomon.core.suite import Suite
+
+Action = Callable[[Suite, dict[str, Any], bool], int | None]
+
+
+class SuiteGroup(click.Group):
+    """``gnomon VERB SUITE``: one command for every installed suite that offers the verb."""
+
+    def __init__(self, verb: str, action: Action, **attributes: Any) -> None:
+        super().__init__(name=verb, **attributes)
+        self.verb = verb
+        self.action = action
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the suites that offer the verb."""
+        del ctx
+        return [name for name, suite in sorted(registry.suites().items()) if self.verb in suite.verbs]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Build the command of one suite."""
+        del ctx
+        suite = registry.suites().get(cmd_name)
+        if suite is None or self.verb not in suite.verbs:
+            for item in registry.broken():
+                click.echo(f"gnomon: {item}", err=True)
+            return None
+        return build(suite, self.verb, self.action)
+
+
+def build(suite: Suite, verb: str, action: Action) -> click.Command:
+    """Turn an option struct into a command; ``action`` gets the options that were given."""
+    offered = suite.verbs[verb]
+
+    def callback(json_: bool, **values: Any) -> int | None:
+        given = {name: value for name, value in values.items() if value is not None and value != ()}
+        return action(suite, given, json_)
+
+    params: list[click.Parameter] = [_parameter(parameter) for parameter in parameters(offered.options)]
+    params.append(click.Option(["--json", "json_"], is_flag=True, help="Machine output on stdout."))
+    return click.Command(
+        suite.name, params=params, callback=callback, help=f"{offered.help[0].upper()}{offered.help[1:]}."
+    )
+
+
+def _parameter(parameter: Parameter) -> click.Parameter:
+    option = parameter.option
+    kind: Any = click.Choice(option.choices) if option.choices else parameter.type
+    if option.argument:
+        return click.Argument([parameter.name], type=kind, metavar=option.metavar or None, required=parameter.required)
+    spellings = [parameter.flag, *option.aliases]
+    if "_" in parameter.name:
+        spellings.append(f"--{parameter.name}")
+    if parameter.type is bool:
+        return click.Option([*spellings, parameter.name], is_flag=True, default=None, help=option.help)
+    return click.Option(
+        [*spellings, parameter.name],
+        type=kind,
+        multiple=parameter.many,
+        required=parameter.required,
+        metavar=option.metavar or None,
+        help=option.help + _default(parameter),
+    )
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.required or parameter.default in ((), "", None):
+        return ""
+    return f"  [default: {parameter.default}]"

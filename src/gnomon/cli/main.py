@@ -1,0 +1,103 @@
+"""``gnomon``: verbs are imported when they are called, so that help is instant."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from gnomon.core.errors import GnomonError
+
+VERBS = {
+    "score": "score predictions that were made elsewhere",
+    "compare": "compare runs on the same data: difference, interval, p-value",
+    "report": "show runs as tables: terminal, json, csv, markdown, html",
+    "verify": "check that runs agree with themselves: hashes, identities, scores",
+    "list": "list suites, measures or runs",
+    "template": "write a small example of a suite's files",
+    "simulate": "write generated data in a suite's files",
+    "demo": "evaluate on generated data, from nothing to tables",
+    "completion": "print the script that completes commands in your shell",
+}
+
+
+class Verbs(click.Group):
+    """A group that knows its commands by name and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Name the verbs in the order of their use."""
+        del ctx
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module of a verb."""
+        del ctx
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = importlib.import_module(f"gnomon.cli.{cmd_name}_").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the verbs without importing them."""
+        del ctx
+        with formatter.section("Verbs"):
+            formatter.write_dl(list(VERBS.items()))
+
+
+def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"gnomon {version('gnomon')}")
+        ctx.exit()
+
+
+@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+@click.option("--debug", is_flag=True, help="Show tracebacks.")
+def gnomon(debug: bool) -> None:
+    """Evaluate systems that perceive people and places through sensors.
+
+    Start with: gnomon demo
+    """
+    del debug
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with its exit code: 2 for bad input, 1 for failed or partial work."""
+    given = sys.argv[1:] if arguments is None else arguments
+    debug = "--debug" in given
+    given = [item for item in given if item != "--debug"]
+    try:
+        code = gnomon.main(given, prog_name="gnomon", standalone_mode=False)
+    except click.exceptions.Abort:
+        _fail("interrupted", 130)
+    except click.UsageError as error:
+        _fail(_usage(error), 2)
+    except click.ClickException as error:
+        _fail(error.format_message(), error.exit_code)
+    except GnomonError as error:
+        if debug:
+            raise
+        _fail(str(error), error.exit_code)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        if debug:
+            raise
+        _fail(f"internal error: {type(error).__name__}: {error} (--debug shows where)", 1)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _usage(error: click.UsageError) -> str:
+    path = error.ctx.command_path if error.ctx else "gnomon"
+    return f"{error.format_message()} (see '{path} --help')"
+
+
+def _fail(message: str, code: int) -> Any:
+    click.echo(f"gnomon: {' '.join(message.split())}", err=True)
+    sys.exit(code)

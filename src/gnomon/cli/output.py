@@ -1,0 +1,33 @@
+"""Where output goes: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from gnomon.api import Result
+
+
+def emit(value: Any) -> None:
+    """Print machine output: one JSON document on stdout."""
+    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1))
+
+
+def say(text: str) -> None:
+    """Tell a person something, on stderr."""
+    click.echo(text, err=True)
+
+
+def show(result: Result, as_json: bool) -> None:
+    """Print a result as tables or as JSON, and say where its runs are."""
+    if as_json:
+        emit(result.record())
+    else:
+        from gnomon.report.terminal import display
+
+        display(result.items)
+    for run in result.runs:
+        if run.path is not None:
+            say(f"run: {run.path}")

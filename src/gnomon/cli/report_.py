@@ -1,0 +1,32 @@
+"""``gnomon report RUN...``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+FORMATS = ("terminal", "json", "csv", "markdown", "html")
+
+
+@click.command(help="Show runs (run directories, or folders of runs) as tables.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.option("--output", type=click.Path(dir_okay=False), help="File to write; default is stdout.")
+@click.option("--json", "json_", is_flag=True, help="The same as --format json.")
+def command(runs: tuple[str, ...], format_: str, output: str | None, json_: bool) -> None:
+    """Report runs."""
+    from gnomon.api import load
+    from gnomon.cli.output import say
+    from gnomon.report.terminal import display
+
+    result = load(*runs)
+    chosen = "json" if json_ else format_
+    if output:
+        Path(output).parent.mkdir(parents=True, exist_ok=True)
+        Path(output).write_text(result.to(chosen), encoding="utf-8")
+        say(f"wrote {output}")
+    elif chosen == "terminal":
+        display(result.items)
+    else:
+        click.echo(result.to(chosen), nl=False)

@@ -1,0 +1,18 @@
+"""``gnomon score SUITE``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gnomon.cli.building import SuiteGroup
+from gnomon.core.suite import Suite
+
+
+def _score(suite: Suite, given: dict[str, Any], as_json: bool) -> None:
+    from gnomon.api import perform
+    from gnomon.cli.output import show
+
+    show(perform(suite.name, "score", given), as_json)
+
+
+command = SuiteGroup("score", _score, help="Score predictions that were made elsewhere.", no_args_is_help=True)

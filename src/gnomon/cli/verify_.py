@@ -1,0 +1,38 @@
+"""``gnomon verify RUN...``."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command(help="Check that runs agree with themselves; exit code 1 when one does not.")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
+def command(runs: tuple[str, ...], json_: bool) -> int:
+    """Verify runs."""
+    from gnomon.api import find_runs
+    from gnomon.cli.output import emit
+    from gnomon.core.errors import InputError
+    from gnomon.runs.verify import verify
+
+    folders = [path for item in runs for path in find_runs(item)]
+    if not folders:
+        raise InputError(f"no run in {', '.join(runs)}")
+    results = {str(folder): verify(folder) for folder in folders}
+    passed = all(check.passed for checks in results.values() for check in checks)
+    if json_:
+        rows = {
+            folder: [
+                {"check": c.name, "passed": c.passed, "detail": c.detail, "problems": list(c.problems)} for c in checks
+            ]
+            for folder, checks in results.items()
+        }
+        emit({"passed": passed, "runs": rows})
+        return 0 if passed else 1
+    for folder, checks in results.items():
+        click.echo(folder)
+        for check in checks:
+            click.echo(f"  {'ok    ' if check.passed else 'FAILED'} {check.name}: {check.detail or 'see below'}")
+            for problem in check.problems:
+                click.echo(f"         {problem}")
+    return 0 if passed else 1

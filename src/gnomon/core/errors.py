@@ -1,0 +1,56 @@
+"""The project's own exceptions: one root, few children.
+
+A message says what is wrong, where, what was found against what was expected, and what to do.
+The command line prints it as one line and leaves with the child's ``exit_code``; Python users
+catch :class:`GnomonError` to catch everything that gnomon raises on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+class GnomonError(Exception):
+    """Root of everything that gnomon raises on purpose."""
+
+    exit_code = 1
+
+
+class InputError(GnomonError, ValueError):
+    """What the user gave cannot be used: a file, a column, an option, a value."""
+
+    exit_code = 2
+
+
+class MissingExtraError(GnomonError, ImportError):
+    """A feature needs an optional package that is not installed."""
+
+    exit_code = 2
+
+
+class IntegrityError(GnomonError):
+    """Stored work does not agree with itself: a changed byte, a broken identity, an unknown schema."""
+
+
+class WorkError(GnomonError):
+    """Work that was asked for failed or is only partly there."""
+
+
+def some(items: Iterable[object], total: int | None = None, *, show: int = 5) -> str:
+    """Name the first few of many items with their count, for an error message.
+
+    >>> some(["a", "b", "c"], show=2)
+    "'a', 'b' and 1 more (3 in all)"
+    >>> some(["a"])
+    "'a'"
+    """
+    values = list(items)
+    count = len(values) if total is None else total
+    head = ", ".join(_short(value) for value in values[:show])
+    rest = count - min(show, len(values))
+    return f"{head} and {rest} more ({count} in all)" if rest > 0 else head
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,123 @@
+"""What turns tallies into scores.
+
+A measure is a frozen value: its parameters are its fields, so its ``repr`` is its identity and its
+hash. It knows how to tally one case and how to score any sum of tallies; it never averages scores
+of parts.
+
+``score`` takes :class:`~gnomon.core.tallies.Totals` with any leading batch axes and returns values
+with a mask of where they are defined. Where a score is undefined, ``why`` gives the reason; there
+is no NaN and no sentinel.
+
+A measure whose class set depends on the data (``present``, ``union``) resolves it once on the whole
+with ``freeze`` and uses that for replicates; a class of the frozen set without support in a
+replicate is skipped. Without a frozen set, every total resolves its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from gnomon.core.tallies import Array, Field, Tallies, Totals
+
+Direction = Literal["up", "down"]
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Values over batch axes, with a mask of where they are defined; undefined entries hold 0."""
+
+    values: Array
+    defined: Array
+
+    @staticmethod
+    def ratio(numerator: Array, denominator: Array) -> Scored:
+        """Divide where the denominator is not zero."""
+        top, bottom = np.broadcast_arrays(np.asarray(numerator, np.float64), np.asarray(denominator, np.float64))
+        defined = bottom != 0
+        values = np.divide(top, bottom, out=np.zeros(top.shape), where=defined)
+        return Scored(values, defined)
+
+
+@dataclass(frozen=True)
+class Measure(ABC):
+    """Base of all measures; see the module's text for the contract."""
+
+    title: ClassVar[str]
+    """A few words for a person, for example ``accuracy``."""
+    signal: ClassVar[type]
+    """The type of truth and prediction."""
+    family: ClassVar[str]
+    """Measures of one family share one stored tally."""
+    layout: ClassVar[tuple[Field, ...]]
+    direction: ClassVar[Direction] = "up"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Short name used as a column key; parameters that differ from the default are not in it."""
+
+    @abstractmethod
+    def tally(self, truth: Any, prediction: Any) -> Tallies:
+        """Summarise one case as a single row."""
+
+    @abstractmethod
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Score sums of tallies."""
+
+    @abstractmethod
+    def why(self, totals: Totals) -> str:
+        """Say why the score of these (unbatched) totals is undefined."""
+
+    def freeze(self, totals: Totals) -> Array | None:
+        """Resolve what depends on the whole (a class set), to be passed to ``score`` for replicates."""
+        del totals
+        return None
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
+        """Per class that the score rests on, whether these (batched) totals support it: ``(*batch, classes)``."""
+        del totals, frozen
+        return None
+
+    def count(self, totals: Totals) -> int:
+        """Return how many units these totals rest on, for the n beside the score."""
+        return int(totals["n"])
+
+    def identities(self, tallies: Tallies) -> list[str]:
+        """Name what cannot be true of the stored tallies of this family (empty when all holds)."""
+        del tallies
+        return []
+
+    @property
+    def best(self) -> float:
+        """The value of a perfect prediction."""
+        return self.bounds[1] if self.direction == "up" else self.bounds[0]
+
+    def record(self) -> dict[str, Any]:
+        """Return the measure as plain data: its type and its parameters."""
+        parameters = {field.name: _plain(getattr(self, field.name)) for field in dataclasses.fields(self)}
+        return {"type": type(self).__name__, "family": self.family, "parameters": parameters}
+
+    @classmethod
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Measure:
+        """Rebuild a measure from the parameters of its record."""
+        return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()})
+
+
+def by_family(measures: Sequence[Measure]) -> dict[str, Measure]:
+    """Return one representative measure per family, in order of first use."""
+    found: dict[str, Measure] = {}
+    for measure in measures:
+        found.setdefault(measure.family, measure)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,154 @@
+"""Option structs: one frozen dataclass per verb of a suite, from which both faces are built.
+
+A field ``truth: Annotated[str, Option("...")]`` becomes the option ``--truth`` of the command line
+and the keyword ``truth`` in Python. What was asked for and what it resolved to are both recorded.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from gnomon.core.errors import InputError
+
+S = TypeVar("S")
+
+INTERVALS = ("jackknife-t", "percentile", "bca", "none")
+"""Interval methods that every verb with scores offers."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """What the command line and the documentation need to know of a field."""
+
+    help: str
+    aliases: tuple[str, ...] = ()
+    choices: tuple[str, ...] = ()
+    metavar: str = ""
+    data: bool = False
+    """In Python, a table or mapping in memory is accepted as well as a path."""
+    low: float | None = None
+    high: float | None = None
+    argument: bool = False
+    """On the command line it is a positional argument."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A field of an option struct, resolved."""
+
+    name: str
+    type: type
+    many: bool
+    required: bool
+    default: Any
+    option: Option
+
+    @property
+    def flag(self) -> str:
+        """The spelling on the command line."""
+        return "--" + self.name.replace("_", "-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoringOptions:
+    """What every verb that ends in scores accepts."""
+
+    out: Annotated[
+        str, Option("folder that receives one run directory per system; 'none' keeps nothing", metavar="DIR")
+    ] = "runs"
+    seed: Annotated[int, Option("seed of every random number", low=0)] = 0
+    interval: Annotated[str, Option("how intervals are made", choices=INTERVALS)] = "jackknife-t"
+    level: Annotated[float, Option("coverage of the intervals", low=0.5, high=0.999)] = 0.95
+    resamples: Annotated[int, Option("bootstrap replicates and random swaps", low=100, high=1_000_000)] = 10_000
+
+
+def parameters(struct: type) -> list[Parameter]:
+    """Return the fields of an option struct with their types and options."""
+    hints = typing.get_type_hints(struct, include_extras=True)
+    found = []
+    for field in dataclasses.fields(struct):
+        base, option = _unwrap(hints[field.name], field.name)
+        many = typing.get_origin(base) is tuple
+        inner = typing.get_args(base)[0] if many else base
+        if typing.get_origin(inner) in (typing.Union, types.UnionType):
+            inner = next(arg for arg in typing.get_args(inner) if arg is not type(None))
+        required = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+        default = None if required else _default(field)
+        found.append(Parameter(field.name, inner, many, required, default, option))
+    return found
+
+
+def build(struct: type[S], values: Mapping[str, Any]) -> S:
+    """Make an option struct from keywords, refusing unknown names and values of the wrong kind."""
+    known = {parameter.name: parameter for parameter in parameters(struct)}
+    for name in values:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
+            raise InputError(f"unknown option {name!r}{hint}")
+    for parameter in known.values():
+        if parameter.required and parameter.name not in values:
+            raise InputError(f"option {parameter.name!r} ({parameter.flag}) is required: {parameter.option.help}")
+    return struct(**{name: _checked(known[name], value) for name, value in values.items()})
+
+
+def record(options: Any) -> dict[str, Any]:
+    """Return options as plain data; what lives in memory is named as such."""
+    return {field.name: _plain(getattr(options, field.name)) for field in dataclasses.fields(options)}
+
+
+def _unwrap(hint: Any, name: str) -> tuple[Any, Option]:
+    if typing.get_origin(hint) is Annotated:
+        base, *extra = typing.get_args(hint)
+        for item in extra:
+            if isinstance(item, Option):
+                return base, item
+    raise TypeError(f"field {name!r} of an option struct needs Annotated[type, Option(...)]")
+
+
+def _default(field: dataclasses.Field[Any]) -> Any:
+    factory: Any = field.default_factory
+    return factory() if field.default is dataclasses.MISSING else field.default
+
+
+def _checked(parameter: Parameter, value: Any) -> Any:
+    if value is None and parameter.default is None:
+        return None
+    if not parameter.many:
+        return _scalar(parameter, value)
+    if parameter.option.data and not isinstance(value, (list, tuple)):
+        return (value,)
+    items = [value] if isinstance(value, str) or not isinstance(value, Sequence) else value
+    return tuple(_scalar(parameter, item) for item in items)
+
+
+def _scalar(parameter: Parameter, value: Any) -> Any:
+    option, name, expected = parameter.option, parameter.name, parameter.type
+    if option.data:
+        return value
+    if parameter.type is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if parameter.type is str and hasattr(value, "__fspath__"):
+        value = value.__fspath__()
+    fits = isinstance(value, expected) and not (expected is int and isinstance(value, bool))
+    if not fits:
+        raise InputError(f"option {name!r}: expected {expected.__name__}, but got {value!r}")
+    if option.choices and value not in option.choices:
+        raise InputError(f"option {name!r}: expected one of {', '.join(option.choices)}, but got {value!r}")
+    if (option.low is not None and value < option.low) or (option.high is not None and value > option.high):
+        raise InputError(f"option {name!r}: expected a value in [{option.low}, {option.high}], but got {value!r}")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return f"<{type(value).__name__} in memory>"

@@ -1,0 +1,62 @@
+"""What a suite offers: a light value that can be imported without numpy, naming its heavy parts.
+
+Adding a suite means adding a folder (or a package with the entry point ``gnomon.suites``) that
+exports one :class:`Suite`; nothing in the core changes. Handlers are named as ``module:function``
+and imported when their verb is called.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gnomon.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Verb:
+    """One verb of a suite: its options, and the function that does it."""
+
+    options: type
+    handler: str
+    help: str
+
+    def load(self) -> Callable[..., Any]:
+        """Import the handler."""
+        return load(self.handler)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a demonstration: a verb of the suite with its options."""
+
+    verb: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A suite: name, one line about it, verbs, and the function that makes tables of its runs."""
+
+    name: str
+    summary: str
+    verbs: Mapping[str, Verb]
+    tables: str
+    """``module:function`` from a list of runs to tables and views."""
+    demo: str = ""
+    """``module:function`` from a folder and ``quick`` to the steps of a demonstration."""
+
+    def verb(self, name: str) -> Verb:
+        """Return a verb, or say what the suite offers instead."""
+        if name not in self.verbs:
+            raise InputError(f"suite {self.name!r} does not offer {name!r}; it offers {', '.join(self.verbs)}")
+        return self.verbs[name]
+
+
+def load(reference: str) -> Callable[..., Any]:
+    """Import ``module:function``."""
+    module, _, name = reference.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function

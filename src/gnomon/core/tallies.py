@@ -1,0 +1,246 @@
+"""Labelled, additive summaries of cases.
+
+A tally is what a measure keeps of one case: a few named fields, each a scalar or an array over
+labelled axes (for example ``tp`` over the axis ``class``). :class:`Tallies` holds one row per case;
+:class:`Totals` is what is left after summing rows, with leading batch axes when many sums were
+taken at once (bootstrap replicates, leave-one-out, swaps).
+
+Conventions
+-----------
+- A field of kind ``count`` holds non-negative integers (int64); one of kind ``sum`` holds finite floats.
+- Rows of different label sets are aligned by label; an absent label contributes zero.
+- Counts add exactly. Float sums over rows use :func:`math.fsum`, whose result does not depend on
+  the order of the rows, so that shards and workers cannot change a byte of a score.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.core.errors import GnomonError
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Field:
+    """One named part of a tally: its axes, whether it counts or sums, and its unit."""
+
+    name: str
+    axes: tuple[str, ...] = ()
+    kind: Literal["count", "sum"] = "count"
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Summed tallies: each field is ``(*batch, *axes)``."""
+
+    fields: Mapping[str, Array]
+    axes: Mapping[str, tuple[str, ...]]
+    batch: tuple[int, ...] = ()
+
+    def __getitem__(self, name: str) -> Array:
+        return self.fields[name]
+
+
+class Tallies:
+    """One row per case; frozen after construction.
+
+    Parameters
+    ----------
+    layout
+        The fields, in order.
+    axes
+        Labels of each axis that the layout names.
+    fields
+        One array per field, ``(cases, *axes)``.
+    """
+
+    __slots__ = ("axes", "fields", "layout", "n_cases")
+
+    def __init__(self, layout: Sequence[Field], axes: Mapping[str, Sequence[str]], fields: Mapping[str, Array]) -> None:
+        self.layout = tuple(layout)
+        self.axes = {name: tuple(labels) for name, labels in axes.items()}
+        for name, labels in self.axes.items():
+            if len(set(labels)) != len(labels):
+                raise GnomonError(f"axis {name!r} of a tally repeats a label: {labels}")
+        checked = {field.name: self._check(field, fields) for field in self.layout}
+        sizes = {len(array) for array in checked.values()}
+        if len(sizes) != 1:
+            raise GnomonError(f"fields of a tally have different numbers of cases: {sorted(sizes)}")
+        self.fields: dict[str, Array] = checked
+        self.n_cases = sizes.pop()
+
+    def _check(self, field: Field, fields: Mapping[str, Array]) -> Array:
+        if field.name not in fields:
+            raise GnomonError(f"tally lacks the field {field.name!r}; it has {sorted(fields)}")
+        given = np.asarray(fields[field.name])
+        expected = tuple(len(self.axes[axis]) for axis in field.axes)
+        if given.ndim < 1 or given.shape[1:] != expected:
+            raise GnomonError(
+                f"field {field.name!r} of a tally: expected shape (cases, {', '.join(map(str, expected))}), "
+                f"but got {given.shape}"
+            )
+        array = self._typed(field, given)
+        array.setflags(write=False)
+        return array
+
+    @staticmethod
+    def _typed(field: Field, given: Array) -> Array:
+        if field.kind == "sum":
+            array = np.array(given, dtype=np.float64)
+            if not np.isfinite(array).all():
+                raise GnomonError(f"field {field.name!r} of a tally holds a value that is not finite")
+            return array
+        if given.size and not np.issubdtype(given.dtype, np.integer):
+            raise GnomonError(f"field {field.name!r} of a tally counts: expected integers, but got {given.dtype}")
+        array = np.array(given, dtype=np.int64)
+        if array.size and array.min() < 0:
+            raise GnomonError(f"field {field.name!r} of a tally counts, but holds a negative value")
+        return array
+
+    def __repr__(self) -> str:
+        names = ", ".join(field.name for field in self.layout)
+        sizes = ", ".join(f"{len(labels)} {name}" for name, labels in self.axes.items())
+        return f"Tallies({self.n_cases} cases; {names}{'; ' + sizes if sizes else ''})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tallies):
+            return NotImplemented
+        return (
+            self.layout == other.layout
+            and self.axes == other.axes
+            and all(np.array_equal(self.fields[name], other.fields[name]) for name in self.fields)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @staticmethod
+    def stack(parts: Sequence[Tallies]) -> Tallies:
+        """Put the rows of several tallies under one another, aligned by label."""
+        if not parts:
+            raise GnomonError("nothing to stack: expected at least one tally")
+        first = parts[0]
+        if any(part.layout != first.layout for part in parts):
+            raise GnomonError("tallies of different layouts cannot be stacked")
+        axes = {name: union([part.axes[name] for part in parts]) for name in first.axes}
+        aligned = [part.relabel(axes) for part in parts]
+        fields = {f.name: np.concatenate([part.fields[f.name] for part in aligned]) for f in first.layout}
+        return Tallies(first.layout, axes, fields)
+
+    def relabel(self, axes: Mapping[str, Sequence[str]]) -> Tallies:
+        """Return the same tallies over other label sets, which must contain every label with a non-zero entry."""
+        wanted = {name: tuple(axes.get(name, labels)) for name, labels in self.axes.items()}
+        if wanted == self.axes:
+            return self
+        fields = dict(self.fields)
+        for name, labels in wanted.items():
+            for field in self.layout:
+                for position, axis in enumerate(field.axes, start=1):
+                    if axis == name:
+                        fields[field.name] = _realign(fields[field.name], position, self.axes[name], labels)
+        return Tallies(self.layout, wanted, fields)
+
+    def take(self, rows: Array | slice) -> Tallies:
+        """Return some rows: indices or a boolean mask."""
+        return Tallies(self.layout, self.axes, {name: array[rows] for name, array in self.fields.items()})
+
+    def total(self) -> Totals:
+        """Sum all rows."""
+        return Totals({f.name: _sum_rows(f, self.fields[f.name]) for f in self.layout}, self.axes)
+
+    def grouped(self, group: Array, n_groups: int) -> Tallies:
+        """Sum the rows of each group; ``group`` holds a code in ``[0, n_groups)`` per case."""
+        if n_groups == self.n_cases and np.array_equal(group, np.arange(n_groups)):
+            return self
+        order = np.argsort(group, kind="stable")
+        starts = np.searchsorted(group[order], np.arange(n_groups + 1))
+        fields = {}
+        for field in self.layout:
+            array = self.fields[field.name][order]
+            if field.kind == "count":
+                out = np.zeros((n_groups, *array.shape[1:]), dtype=np.int64)
+                filled = starts[:-1] < starts[1:]
+                if filled.any():
+                    out[filled] = np.add.reduceat(array, starts[:-1][filled], axis=0)
+            else:
+                out = np.array([_sum_rows(field, array[a:b]) for a, b in itertools.pairwise(starts)])
+                out = out.reshape((n_groups, *array.shape[1:]))
+            fields[field.name] = out
+        return Tallies(self.layout, self.axes, fields)
+
+    def weighted(self, weights: Array) -> Totals:
+        """Return one total per row of ``weights`` ``(batch, cases)``: the sum of the rows, each times its weight.
+
+        Exact for counts below 2**53. Float sums are taken in the fixed order of the rows, not by a
+        threaded product, so that the number of threads cannot change a bit.
+        """
+        fields = {}
+        for field in self.layout:
+            array = self.fields[field.name]
+            flat = array.reshape(self.n_cases, -1).astype(np.float64)
+            if field.kind == "count":
+                summed = weights.astype(np.float64) @ flat
+            else:
+                summed = np.einsum("bg,gc->bc", weights.astype(np.float64), flat, optimize=False)
+            fields[field.name] = summed.reshape((len(weights), *array.shape[1:]))
+        return Totals(fields, self.axes, (len(weights),))
+
+    def without_each(self) -> Totals:
+        """Return, for every row, the total of all the other rows."""
+        total = self.total()
+        fields = {name: total[name][np.newaxis] - array for name, array in self.fields.items()}
+        return Totals(fields, self.axes, (self.n_cases,))
+
+
+def union(label_sets: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    """Return the labels of several sets in natural order (numbers as numbers).
+
+    >>> union([["10", "2"], ["2", "1"]])
+    ('1', '2', '10')
+    """
+    return tuple(sorted({label for labels in label_sets for label in labels}, key=natural_key))
+
+
+def natural_key(label: str) -> tuple[int, int, str]:
+    """Sort key that puts whole numbers first, in numeric order, then everything else as text.
+
+    >>> sorted(["b", "10", "9", "a"], key=natural_key)
+    ['9', '10', 'a', 'b']
+    """
+    body = label[1:] if label.startswith("-") else label
+    if body.isascii() and body.isdigit() and len(body) <= 18:
+        return (0, int(label), label)
+    return (1, 0, label)
+
+
+def _realign(array: Array, position: int, old: Sequence[str], new: Sequence[str]) -> Array:
+    place = {label: index for index, label in enumerate(new)}
+    kept = [index for index, label in enumerate(old) if label in place]
+    lost = [index for index, label in enumerate(old) if label not in place]
+    if lost and np.take(array, lost, axis=position).any():
+        names = [old[index] for index in lost]
+        raise GnomonError(f"relabelling a tally would drop labels that carry counts: {names[:5]}")
+    shape = list(array.shape)
+    shape[position] = len(new)
+    out = np.zeros(shape, dtype=array.dtype)
+    target: list[Any] = [slice(None)] * array.ndim
+    target[position] = [place[old[index]] for index in kept]
+    out[tuple(target)] = np.take(array, kept, axis=position)
+    return out
+
+
+def _sum_rows(field: Field, array: Array) -> Array:
+    if field.kind == "count":
+        return np.asarray(array.sum(axis=0, dtype=np.int64))
+    flat = array.reshape(len(array), -1)
+    sums = np.array([math.fsum(column) for column in flat.T.tolist()], dtype=np.float64)
+    return sums.reshape(array.shape[1:])

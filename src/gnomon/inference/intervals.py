@@ -1,0 +1,206 @@
+"""Intervals of a score, by resampling groups.
+
+Methods
+-------
+jackknife-t (default)
+    Leave out one group at a time: theta_(i) = score(total - tally_i). With theta_bar their mean and G groups,
+    se^2 = (G - 1)/G * sum (theta_(i) - theta_bar)^2, and the interval is score +- t_{G-1} se.
+percentile
+    Quantiles of the scores of bootstrap replicates; a replicate draws G groups with replacement, which is
+    one matrix product of draw counts and tallies.
+bca
+    Percentile interval corrected for bias and acceleration (Efron, 1987); the acceleration comes from the
+    same leave-one-out scores.
+
+Conventions: intervals are clipped to the measure's range. Class sets are frozen on the whole. A replicate in
+which the score is undefined is left out and counted.
+
+Undefined cases: one group (nothing can be resampled); a score that is itself undefined; leave-one-out or
+bootstrap scores that are mostly undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.seeds import generator
+from gnomon.core.tallies import Array, Tallies, Totals
+
+FEW_GROUPS = 6
+"""Below this many groups every interval and test says that there are few."""
+THIN_CLASS = 10
+"""A class that rests on fewer groups than this makes a macro interval unreliable."""
+CHUNK = 2_000_000
+"""Numbers held at once by a batch of replicates."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How intervals are made: method, coverage, replicates, seed."""
+
+    method: str = "jackknife-t"
+    level: float = 0.95
+    resamples: int = 10_000
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Both ends, or the reason why there is none; ``notes`` qualify it."""
+
+    low: float | None
+    high: float | None
+    why: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Groups:
+    """Tallies with one row per group, and the resampled totals that several measures share."""
+
+    def __init__(self, tallies: Tallies, plan: Plan, level: str = "group") -> None:
+        self.tallies = tallies
+        self.plan = plan
+        self.level = level
+        self.n = tallies.n_cases
+
+    @cached_property
+    def total(self) -> Totals:
+        """The sum of all groups."""
+        return self.tallies.total()
+
+    @cached_property
+    def left_out(self) -> Totals:
+        """The sum of all groups but one, for each."""
+        return self.tallies.without_each()
+
+    @cached_property
+    def draws(self) -> tuple[Totals, ...]:
+        """Bootstrap totals, in batches; kept for the next measure of the family."""
+        return tuple(self._draw())
+
+    def _draw(self) -> Iterator[Totals]:
+        rng = generator(self.plan.seed, "bootstrap")
+        width = max(self.n, *(array[0].size for array in self.tallies.fields.values()))
+        step = max(1, CHUNK // width)
+        for start in range(0, self.plan.resamples, step):
+            yield self.tallies.weighted(draw_counts(self.n, min(step, self.plan.resamples - start), rng))
+
+    @cached_property
+    def rows(self) -> Totals:
+        """Each group by itself."""
+        return Totals(self.tallies.fields, self.tallies.axes, (self.n,))
+
+    def name(self, count: int) -> str:
+        """Count groups in words.
+
+        >>> from gnomon.core.tallies import Field
+        >>> import numpy as np
+        >>> Groups(Tallies([Field("n")], {}, {"n": np.ones(2, int)}), Plan(), "subject").name(2)
+        '2 subjects'
+        """
+        return f"{count} {self.level}{'' if count == 1 else 's'}"
+
+
+def interval(measure: Measure, groups: Groups) -> Interval:
+    """Return the interval of a measure over groups."""
+    plan = groups.plan
+    if plan.method == "none":
+        return Interval(None, None, "not asked for")
+    if groups.n < 2:
+        return Interval(None, None, f"undefined ({groups.name(groups.n)})")
+    whole = measure.score(groups.total)
+    if not bool(whole.defined):
+        return Interval(None, None, "the score itself is undefined")
+    frozen = measure.freeze(groups.total)
+    notes = _notes(measure, groups, frozen)
+    if plan.method == "jackknife-t":
+        return _jackknife_t(measure, groups, frozen, float(whole.values), notes)
+    if plan.method in ("percentile", "bca"):
+        return _bootstrap(measure, groups, frozen, float(whole.values), notes)
+    raise InputError(f"interval: expected jackknife-t, percentile, bca or none, but got {plan.method!r}")
+
+
+def draw_counts(groups: int, resamples: int, rng: np.random.Generator) -> Array:
+    """Return how often each group is drawn in each replicate, ``(resamples, groups)``."""
+    picks = rng.integers(0, groups, size=(resamples, groups), dtype=np.int64)
+    picks += np.arange(0, resamples * groups, groups)[:, np.newaxis]
+    return np.bincount(picks.ravel(), minlength=resamples * groups).reshape(resamples, groups)
+
+
+def replicates(measure: Measure, groups: Groups, frozen: Array | None) -> Scored:
+    """Score bootstrap replicates: draws of as many groups, with replacement."""
+    parts = [measure.score(totals, frozen) for totals in groups.draws]
+    return Scored(np.concatenate([p.values for p in parts]), np.concatenate([p.defined for p in parts]))
+
+
+def t_quantile(p: float, df: int) -> float:
+    """Return the p-quantile of Student's t with df degrees of freedom."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, p))
+
+
+def jackknife_se(values: Array) -> float:
+    """Return the jackknife standard error of leave-one-out values."""
+    n = len(values)
+    return float(np.sqrt((n - 1) / n * np.square(values - values.mean()).sum()))
+
+
+def _jackknife_t(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
+    scored = measure.score(groups.left_out, frozen)
+    if not scored.defined.all():
+        lost = groups.name(int((~scored.defined).sum()))
+        return Interval(None, None, f"undefined (without any one of {lost} there is no score)", tuple(notes))
+    half = t_quantile(0.5 + groups.plan.level / 2, groups.n - 1) * jackknife_se(scored.values)
+    return _clipped(measure, value - half, value + half, notes)
+
+
+def _bootstrap(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
+    scored = replicates(measure, groups, frozen)
+    kept = np.sort(scored.values[scored.defined])
+    lost, drawn = len(scored.values) - len(kept), len(scored.values)
+    if lost > drawn // 10:
+        return Interval(None, None, f"undefined (no score in {lost} of {drawn} replicates)", tuple(notes))
+    if lost:
+        notes.append(f"{lost} of {drawn} replicates left out: score undefined there")
+    tails = np.array([0.5 - groups.plan.level / 2, 0.5 + groups.plan.level / 2])
+    if groups.plan.method == "bca":
+        tails = _bca_tails(measure.score(groups.left_out, frozen), value, kept, tails)
+    low, high = np.quantile(kept, tails)
+    return _clipped(measure, float(low), float(high), notes)
+
+
+def _bca_tails(left: Scored, value: float, kept: Array, tails: Array) -> Array:
+    from scipy.special import ndtr, ndtri
+
+    below = (np.searchsorted(kept, value, "left") + np.searchsorted(kept, value, "right")) / 2 / len(kept)
+    bias = ndtri(np.clip(below, 1 / (len(kept) + 1), len(kept) / (len(kept) + 1)))
+    pull = left.values[left.defined].mean() - left.values[left.defined]
+    spread = np.square(pull).sum() ** 1.5
+    acceleration = (pull**3).sum() / (6 * spread) if spread > 0 else 0.0
+    z = bias + ndtri(tails)
+    return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
+
+
+def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:
+    floor, ceiling = measure.bounds
+    return Interval(max(floor, low), min(ceiling, high), "", tuple(notes))
+
+
+def _notes(measure: Measure, groups: Groups, frozen: Array | None) -> list[str]:
+    notes = []
+    if groups.n < FEW_GROUPS:
+        notes.append(f"interval rests on only {groups.name(groups.n)}")
+    support = measure.support(groups.rows, frozen)
+    if support is not None:
+        thin = int((support.sum(axis=0) < THIN_CLASS).sum())
+        if thin:
+            what = "1 class rests" if thin == 1 else f"{thin} classes rest"
+            notes.append(f"interval unreliable: {what} on fewer than {groups.name(THIN_CLASS)}")
+    return notes

@@ -1,0 +1,17 @@
+"""Reading tables, arrays and JSON that come from outside, and writing them.
+
+A file from outside is hostile: its size, depth and declared shapes are checked before anything is
+allocated, nothing in it is ever executed, and whatever is wrong with it ends as one
+:class:`gnomon.core.errors.InputError` whose message is one line that names the file.
+
+``tables``
+    ``read_table``: CSV, TSV, Parquet, JSON lines and NPZ as an Arrow table.
+``arrays``
+    ``read_npz``: NumPy arrays, without pickle.
+``documents``
+    ``read_json`` and ``read_bytes``: one bounded document.
+``writing``
+    ``write_table``: the same formats, written so that reading gives the same text back.
+``limits``
+    What a file may cost, as data.
+"""

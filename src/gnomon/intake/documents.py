@@ -1,0 +1,98 @@
+"""One JSON document, or the bytes of one small file, within bounds.
+
+JSON is UTF-8 (a byte order mark is accepted), nests no deeper than allowed, holds no NaN or infinity, no
+unpaired surrogate, and no key twice in one object.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+
+from gnomon.core.errors import InputError
+from gnomon.intake.depth import check_depth
+from gnomon.intake.faults import guarded, reason, shown
+from gnomon.intake.limits import DEFAULT, Limits, check_file
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def read_bytes(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> bytes:
+    """Return the content of a file of at most ``limits.max_json_bytes``."""
+    most = limits.max_json_bytes
+    if (size := check_file(path, limits.raised())) > most:
+        raise _too_large(path, size, most)
+    with guarded(path, "cannot be read", "check that you may read it"), Path(path).open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:  # it grew after the first look
+        raise _too_large(path, len(data), most)
+    return data
+
+
+def read_json(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> object:
+    """Return the value of a JSON document as plain Python data.
+
+    Parameters
+    ----------
+    path
+        A UTF-8 file with one JSON value.
+    limits
+        Its greatest size and nesting.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, is too large or too deep, is not JSON, or repeats a key.
+    """
+    data = read_bytes(path, limits).removeprefix(_BOM)
+    found = check_depth(data, limits.max_json_depth, shown(path))
+    try:
+        value: object = msgspec.json.decode(data)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{shown(path)}: not UTF-8 text ({reason(error)}); save the file as UTF-8") from error
+    except (msgspec.MsgspecError, ValueError, RecursionError, MemoryError) as error:
+        raise InputError(f"{shown(path)}: not a JSON document ({reason(error)}); correct it") from error
+    if count_pairs(value) != found.pairs:
+        raise InputError(f"{shown(path)}: {_repeated(data)}; keep one of them")
+    return value
+
+
+def count_pairs(value: object) -> int:
+    """Return the number of key-value pairs at every depth of plain data.
+
+    >>> count_pairs({"a": [{"b": 1}], "c": 2})
+    3
+    """
+    total, stack = 0, [value]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, dict):
+            total += len(node)
+            stack.extend(item for item in node.values() if isinstance(item, (dict, list)))
+        elif isinstance(node, list):
+            stack.extend(item for item in node if isinstance(item, (dict, list)))
+    return total
+
+
+def _repeated(data: bytes) -> str:
+    """Say which key is repeated: a second, slower parse that only happens on the way to an error."""
+    seen: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        keys = [key for key, _ in pairs]
+        if not seen and len(set(keys)) < len(keys):
+            seen.append(Counter(keys).most_common(1)[0][0])
+
+    try:
+        json.loads(data, object_pairs_hook=look)
+    except (ValueError, RecursionError):
+        seen.clear()
+    return f"key {shown(seen[0], 80)!r} occurs twice in one object" if seen else "a key occurs twice in one object"
+
+
+def _too_large(path: str | os.PathLike[str], size: int, most: int) -> InputError:
+    return InputError(f"{shown(path)}: document too large: {size} bytes or more, expected at most {most}; split it")

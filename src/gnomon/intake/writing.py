@@ -1,0 +1,143 @@
+"""Tables to files, so that reading them gives the same text back.
+
+Conventions
+-----------
+- Reading what was written is the identity for text: commas, quotes, newlines, tabs, leading zeros and null
+  survive in every format. Empty and white-space text reads as null, by the rule of :mod:`gnomon.intake.text`.
+- NPZ has no null: text that is missing is written as empty text (and reads as null again), a missing float as
+  NaN; a missing integer or boolean is refused. Text that ends in a NUL character is refused too.
+- CSV does not hold types: a column of floats that happen to be whole reads as integers.
+- A file appears under its name complete or not at all: it is written beside it, synced and renamed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import zipfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+import pyarrow.parquet as pq
+
+from gnomon.core.errors import InputError, some
+from gnomon.intake.archives import SUFFIX, array_name
+from gnomon.intake.arrays import Array
+from gnomon.intake.faults import guarded, shown
+from gnomon.intake.tables import table_suffix
+
+WRITABLE = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".npz")
+_ROWS = 1 << 16
+
+
+def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
+    """Write a table in the format that the suffix names.
+
+    Parameters
+    ----------
+    table
+        Flat columns; lists of text are possible in parquet and JSON lines.
+    path
+        A name ending in ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` or ``.npz``.
+
+    Raises
+    ------
+    InputError
+        The format cannot hold the table, or the file cannot be written.
+    """
+    suffix = table_suffix(path, WRITABLE)
+    twice = [name for name, count in Counter(table.schema.names).items() if count > 1]
+    if twice or not table.num_columns:
+        raise InputError(f"{shown(path)}: a table needs columns with different names, got {some(twice)}; rename them")
+    if not Path(path).parent.is_dir():
+        raise InputError(f"{shown(path)}: the folder {shown(Path(path).parent)!r} does not exist; create it")
+    with guarded(path, f"cannot be written as {suffix}", "check the folder and the types"), replacing(path) as file:
+        _write(table, file, suffix, path)
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of `path` when the block ends well, and vanishes when it does not."""
+    target = Path(path)
+    beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
+    try:
+        with beside.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+    _sync_folder(target.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename durable; not every system can open a folder, and there it has to do without."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _write(table: pa.Table, file: BinaryIO, suffix: str, path: str | os.PathLike[str]) -> None:
+    if suffix == ".parquet":
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+    elif suffix in (".jsonl", ".ndjson"):
+        encode = msgspec.json.Encoder().encode_lines
+        for batch in table.to_batches(max_chunksize=_ROWS):
+            file.write(encode(batch.to_pylist()))
+    elif suffix == ".npz":
+        _write_npz(table, file, path)
+    else:
+        _check_names(table.schema.names, path)
+        options = arrow_csv.WriteOptions(delimiter="," if suffix == ".csv" else "\t")
+        arrow_csv.write_csv(_quoted_nulls(table) if table.num_columns == 1 else table, file, options)
+
+
+def _check_names(names: list[str], path: str | os.PathLike[str]) -> None:
+    wrong = [name for name in names if not name or name != name.strip()]
+    if wrong:
+        raise InputError(f"{shown(path)}: column name {some(wrong)} is empty or has blanks around it; rename it")
+
+
+def _quoted_nulls(table: pa.Table) -> pa.Table:
+    """Return a table of one column whose nulls are written as two quotes: readers skip an empty line."""
+    return pa.table([table.column(0).cast(pa.string()).fill_null("")], names=table.schema.names)
+
+
+def _write_npz(table: pa.Table, file: BinaryIO, path: str | os.PathLike[str]) -> None:
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, column in zip(table.schema.names, table.columns, strict=True):
+            if array_name(name + SUFFIX) != name:
+                raise InputError(f"{shown(path)}: {shown(name, 80)!r} cannot name an array; rename the column")
+            array = _to_numpy(column, f"{shown(path)}: column {shown(name, 80)!r}")
+            with archive.open(zipfile.ZipInfo(name + SUFFIX), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _to_numpy(column: pa.ChunkedArray, where: str) -> Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if pc.any(pc.ends_with(column, "\0")).as_py():
+            raise InputError(f"{where}: text ends in a NUL character, which NPZ drops; use another format")
+        texts: Array = column.fill_null("").to_numpy()
+        return texts.astype(np.str_) if len(texts) else np.empty(0, dtype="U1")
+    if not (pa.types.is_primitive(column.type) or pa.types.is_boolean(column.type)):
+        raise InputError(f"{where} has type {shown(str(column.type))}, which NPZ cannot hold; use parquet")
+    if column.null_count and not pa.types.is_floating(column.type):
+        raise InputError(f"{where}: {column.null_count} missing values, which NPZ cannot hold; use parquet")
+    numbers: Array = column.to_numpy()
+    return numbers

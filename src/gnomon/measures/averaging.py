@@ -1,0 +1,123 @@
+"""Precision, recall and F1 over labelled class counts, averaged over a stated class set.
+
+Shared by single-label and multi-label classification: both keep per class ``tp``, ``truth`` (support)
+and ``predicted``, with any leading batch axes.
+
+Formulas (per class): precision = tp / predicted; recall = tp / truth; F1 = 2 tp / (truth + predicted).
+
+Averages over a class set C: ``macro`` is the plain mean of the class values; ``weighted`` weighs them
+by truth support; ``micro`` is the ratio of the sums.
+
+Class sets
+----------
+``union``    classes that occur in truth or prediction
+``present``  classes that occur in truth
+a tuple      exactly these, whether they occur or not
+
+A ratio 0/0 takes the value ``zero_division`` (0 or 1); with ``None`` that class is left out of a mean,
+and a single class's value is undefined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Scored
+from gnomon.core.tallies import Array, Totals
+
+Kind = Literal["f1", "precision", "recall"]
+Average = Literal["macro", "weighted", "micro"]
+ClassSet = str | tuple[str, ...]
+ZeroDivision = Literal[0, 1] | None
+
+
+def check(classes: ClassSet, zero_division: ZeroDivision, average: str = "macro") -> None:
+    """Refuse parameters that mean nothing."""
+    if isinstance(classes, str) and classes not in ("union", "present"):
+        raise InputError(f"classes: expected 'union', 'present' or a list of labels, but got {classes!r}")
+    if not isinstance(classes, str) and len(set(classes)) != len(classes):
+        raise InputError(f"classes: expected distinct labels, but got {list(classes)!r}")
+    if zero_division is not None and (isinstance(zero_division, bool) or zero_division not in (0, 1)):
+        raise InputError(f"zero_division: expected 0, 1 or None (undefined), but got {zero_division!r}")
+    if average not in ("macro", "weighted", "micro"):
+        raise InputError(f"average: expected 'macro', 'weighted' or 'micro', but got {average!r}")
+
+
+def ratios(kind: Kind, totals: Totals) -> tuple[Array, Array]:
+    """Return numerator and denominator per class, ``(*batch, classes)``."""
+    if kind == "f1":
+        return 2 * totals["tp"], totals["truth"] + totals["predicted"]
+    return totals["tp"], totals["predicted"] if kind == "precision" else totals["truth"]
+
+
+def supported(classes: ClassSet, totals: Totals) -> Array:
+    """Return which classes have the support that the class set asks for, ``(*batch, classes)``."""
+    if classes == "present":
+        return np.asarray(totals["truth"] > 0)
+    return np.asarray(totals["truth"] + totals["predicted"] > 0)
+
+
+def members(classes: ClassSet, totals: Totals, frozen: Array | None) -> Array:
+    """Return which classes of the axis are averaged over, ``(*batch, classes)``.
+
+    With a frozen set (classes supported on the whole), a member without support here is skipped.
+    """
+    support = supported(classes, totals)
+    if isinstance(classes, str):
+        return support if frozen is None else support & frozen
+    listed = _listed(classes, totals.axes["class"])
+    if frozen is None:
+        return np.broadcast_to(listed, support.shape)
+    return np.asarray(listed & (support | ~frozen))
+
+
+def freeze(classes: ClassSet, totals: Totals) -> Array:
+    """Return the classes of the set that have support on the whole, ``(classes,)``."""
+    support = supported(classes, totals)
+    return support if isinstance(classes, str) else support & _listed(classes, totals.axes["class"])
+
+
+def averaged(
+    kind: Kind, average: Average, totals: Totals, frozen: Array | None, classes: ClassSet, zero_division: ZeroDivision
+) -> Scored:
+    """Average one kind of ratio over the class set."""
+    inside = members(classes, totals, frozen)
+    top, bottom = ratios(kind, totals)
+    if average == "micro":
+        pooled = Scored.ratio((top * inside).sum(axis=-1), (bottom * inside).sum(axis=-1))
+        if zero_division is None:
+            return pooled
+        nothing = (totals["truth"] + totals["predicted"]).sum(axis=-1) == 0
+        return Scored(np.where(pooled.defined, pooled.values, zero_division), ~nothing)
+    each = Scored.ratio(top, bottom)
+    values, weights = each.values, inside.astype(np.float64)
+    absent = 0 if isinstance(classes, str) else len(set(classes) - set(totals.axes["class"]))
+    if zero_division is None:
+        weights, absent = weights * each.defined, 0
+    elif zero_division:
+        values = np.where(each.defined, values, float(zero_division))
+    if average == "weighted":
+        weights, absent = weights * totals["truth"], 0
+    total = (values * weights).sum(axis=-1) + absent * (zero_division or 0)
+    return Scored.ratio(total, weights.sum(axis=-1) + absent)
+
+
+def why_undefined(classes: ClassSet, average: Average, totals: Totals) -> str:
+    """Say why an average is undefined."""
+    if int(totals["n"]) == 0:
+        return "no samples"
+    what = {"union": "truth or prediction", "present": "truth"}.get(str(classes))
+    if what:
+        return f"no class in {what} has a defined value"
+    if average == "weighted":
+        return "none of the listed classes occurs in truth"
+    return "none of the listed classes has a defined value"
+
+
+def _listed(classes: Sequence[str], axis: Sequence[str]) -> Array:
+    wanted = set(classes)
+    return np.array([label in wanted for label in axis], dtype=np.bool_)

@@ -1,0 +1,345 @@
+"""Single-label classification: accuracy, precision, recall, F1, balanced accuracy, Cohen's kappa, confusion.
+
+Every sample has one true class and one predicted class (or none: a missing prediction, counted as
+wrong). A case keeps, per class, ``tp``, ``truth`` (support) and ``predicted``, and the number of
+samples ``n``; every score below is a ratio of their sums.
+
+Conventions
+-----------
+- Labels are integers or text; ``truth, prediction`` in this order; rows of a confusion matrix are truth.
+- The class set of a macro or weighted average is part of the measure: ``union`` of truth and
+  prediction (the default, as in scikit-learn), ``present`` in truth, or an explicit list.
+- ``zero_division`` names what 0/0 means for one class: 0 (default), 1, or ``None`` for "undefined".
+
+Measures
+--------
+accuracy
+    sum of tp / n.
+macro / weighted / micro precision, recall, F1
+    see :mod:`gnomon.measures.averaging`. With all classes and no missing prediction, micro-F1 equals accuracy.
+balanced accuracy
+    mean recall over the classes that occur in truth (Brodersen et al., 2010).
+kappa
+    (p_o - p_e) / (1 - p_e), with p_o the accuracy and p_e = sum truth_c predicted_c / n^2 (Cohen, 1960).
+
+Undefined cases
+---------------
+No samples: everything. One class only, in truth and in prediction: kappa. A class set without any class
+that occurs: its averages. Undefined is ``None`` with the reason under ``undefined``, never 0 and never NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.signals import NONE, Labels
+from gnomon.core.tallies import Array, Field, Tallies, Totals, union
+from gnomon.measures import averaging
+from gnomon.measures.averaging import Average, ClassSet, Kind, ZeroDivision
+
+LAYOUT = (Field("tp", ("class",)), Field("truth", ("class",)), Field("predicted", ("class",)), Field("n"))
+MAX_CONFUSION = 4096
+"""Above this number of classes a dense confusion matrix is not made."""
+
+
+def tally_cases(truth: Labels, prediction: Labels, case: Array, n_cases: int) -> Tallies:
+    """Tally many cases in one pass; ``case`` holds the case of each sample."""
+    from gnomon.numerics.counting import class_counts
+
+    classes = union([truth.classes, prediction.classes])
+    true, predicted = truth.over(classes), prediction.over(classes)
+    if true.size and int(true.min()) == NONE:
+        raise InputError(f"truth of sample {int(np.argmin(true))} is missing: every sample needs a true class")
+    counts = class_counts(true, predicted, case, len(classes), n_cases)
+    n = np.bincount(case, minlength=n_cases)
+    fields = dict(zip(("tp", "truth", "predicted"), counts, strict=True))
+    return Tallies(LAYOUT, {"class": classes}, {**fields, "n": n})
+
+
+class ClassCounts(Measure):
+    """Base of the measures over per-class counts."""
+
+    signal: ClassVar[type] = Labels
+    family: ClassVar[str] = "classification"
+    layout: ClassVar[tuple[Field, ...]] = LAYOUT
+
+    def tally(self, truth: Labels, prediction: Labels) -> Tallies:
+        """Count one case."""
+        if len(truth) != len(prediction):
+            raise InputError(f"expected as many predictions as truths, but got {len(prediction)} and {len(truth)}")
+        return tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
+
+    def identities(self, tallies: Tallies) -> list[str]:
+        """Check that counts can come from one true and at most one predicted class per sample."""
+        fields, wrong = tallies.fields, []
+        if (fields["tp"] > np.minimum(fields["truth"], fields["predicted"])).any():
+            wrong.append("tp exceeds truth or predicted support")
+        if (fields["truth"].sum(axis=1) != fields["n"]).any():
+            wrong.append("truth supports do not sum to n")
+        if (fields["predicted"].sum(axis=1) > fields["n"]).any():
+            wrong.append("predicted supports exceed n")
+        return wrong
+
+
+@dataclass(frozen=True)
+class Accuracy(ClassCounts):
+    """Share of samples whose predicted class is the true one."""
+
+    title: ClassVar[str] = "accuracy"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return "accuracy"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Hits over samples."""
+        del frozen
+        return Scored.ratio(totals["tp"].sum(axis=-1), totals["n"])
+
+    def why(self, totals: Totals) -> str:
+        """Only without samples."""
+        del totals
+        return "no samples"
+
+
+@dataclass(frozen=True)
+class _Averaged(ClassCounts):
+    average: Average = "macro"
+    classes: ClassSet = "union"
+    zero_division: ZeroDivision = 0
+    kind: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        averaging.check(self.classes, self.zero_division, self.average)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.average}_{self.kind}"
+
+    def freeze(self, totals: Totals) -> Array:
+        """Resolve the class set on the whole."""
+        return averaging.freeze(self.classes, totals)
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
+        """Classes of a macro average with truth here; other averages do not hang on rare classes."""
+        if self.average != "macro":
+            return None
+        present = totals["truth"] > 0
+        return np.asarray(present if frozen is None else present[..., frozen])
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Average over the class set."""
+        return averaging.averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division)
+
+    def why(self, totals: Totals) -> str:
+        """No class to average over."""
+        return averaging.why_undefined(self.classes, self.average, totals)
+
+
+@dataclass(frozen=True)
+class F1(_Averaged):
+    """F1 averaged over a class set."""
+
+    title: ClassVar[str] = "F1"
+    kind: ClassVar[Kind] = "f1"
+
+
+@dataclass(frozen=True)
+class Precision(_Averaged):
+    """Precision averaged over a class set."""
+
+    title: ClassVar[str] = "precision"
+    kind: ClassVar[Kind] = "precision"
+
+
+@dataclass(frozen=True)
+class Recall(_Averaged):
+    """Recall averaged over a class set."""
+
+    title: ClassVar[str] = "recall"
+    kind: ClassVar[Kind] = "recall"
+
+
+@dataclass(frozen=True)
+class _OfClass(ClassCounts):
+    label: str
+    zero_division: ZeroDivision = 0
+    kind: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        averaging.check("union", self.zero_division)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.kind}[{self.label}]"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Ratio of one class."""
+        del frozen
+        if self.label not in totals.axes["class"]:
+            flat = np.zeros(totals.batch)
+            return Scored(flat + (self.zero_division or 0), np.full(totals.batch, self.zero_division is not None))
+        index = totals.axes["class"].index(self.label)
+        top, bottom = averaging.ratios(self.kind, totals)
+        scored = Scored.ratio(top[..., index], bottom[..., index])
+        if self.zero_division is None:
+            return scored
+        values = np.where(scored.defined, scored.values, self.zero_division)
+        return Scored(values, np.broadcast_to(totals["n"] > 0, values.shape))
+
+    def why(self, totals: Totals) -> str:
+        """The class does not occur."""
+        if int(totals["n"]) == 0:
+            return "no samples"
+        side = {"f1": "truth or prediction", "precision": "prediction", "recall": "truth"}[self.kind]
+        return f"class {self.label!r} does not occur in {side}"
+
+    def count(self, totals: Totals) -> int:
+        """True samples of the class."""
+        axis = totals.axes["class"]
+        return int(totals["truth"][axis.index(self.label)]) if self.label in axis else 0
+
+
+@dataclass(frozen=True)
+class ClassF1(_OfClass):
+    """F1 of one class."""
+
+    title: ClassVar[str] = "F1 of a class"
+    kind: ClassVar[Kind] = "f1"
+
+
+@dataclass(frozen=True)
+class ClassPrecision(_OfClass):
+    """Precision of one class."""
+
+    title: ClassVar[str] = "precision of a class"
+    kind: ClassVar[Kind] = "precision"
+
+
+@dataclass(frozen=True)
+class ClassRecall(_OfClass):
+    """Recall of one class."""
+
+    title: ClassVar[str] = "recall of a class"
+    kind: ClassVar[Kind] = "recall"
+
+
+@dataclass(frozen=True)
+class BalancedAccuracy(ClassCounts):
+    """Mean recall over the classes that occur in truth."""
+
+    title: ClassVar[str] = "balanced accuracy"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return "balanced_accuracy"
+
+    def freeze(self, totals: Totals) -> Array:
+        """Classes in truth, on the whole."""
+        return averaging.freeze("present", totals)
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array:
+        """Classes with truth here."""
+        present = totals["truth"] > 0
+        return np.asarray(present if frozen is None else present[..., frozen])
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Macro recall over classes in truth."""
+        return averaging.averaged("recall", "macro", totals, frozen, "present", None)
+
+    def why(self, totals: Totals) -> str:
+        """Only without samples."""
+        del totals
+        return "no samples"
+
+
+@dataclass(frozen=True)
+class Kappa(ClassCounts):
+    """Agreement beyond chance."""
+
+    title: ClassVar[str] = "Cohen's kappa"
+    bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return "kappa"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """(n * hits - chance) / (n^2 - chance), free of intermediate rounding for whole counts."""
+        del frozen
+        n = np.asarray(totals["n"], dtype=np.float64)
+        hits = totals["tp"].sum(axis=-1)
+        chance = (totals["truth"].astype(np.float64) * totals["predicted"]).sum(axis=-1)
+        return Scored.ratio(n * hits - chance, n * n - chance)
+
+    def why(self, totals: Totals) -> str:
+        """No samples, or chance agreement is certain."""
+        return "no samples" if int(totals["n"]) == 0 else "truth and prediction hold one and the same class only"
+
+
+MEASURES: tuple[Measure, ...] = (
+    Accuracy(),
+    F1("macro", "union"),
+    F1("macro", "present"),
+    F1("weighted"),
+    F1("micro"),
+    Precision("macro"),
+    Precision("macro", "present", None),
+    Recall("macro"),
+    Recall("weighted"),
+    BalancedAccuracy(),
+    Kappa(),
+    ClassF1("0"),
+    ClassPrecision("0"),
+    ClassRecall("0", None),
+)
+
+
+def evaluate(
+    truth: Sequence[Any] | Array,
+    prediction: Sequence[Any] | Array,
+    *,
+    classes: str | Sequence[Any] = "union",
+    zero_division: ZeroDivision = 0,
+) -> dict[str, Any]:
+    """Score one set of predictions on plain labels.
+
+    Parameters
+    ----------
+    truth, prediction
+        Sequences or arrays of integers or of text, of equal length.
+    classes
+        Class set of the averages: ``union``, ``present``, or the labels themselves.
+    zero_division
+        Value of 0/0 for one class: 0, 1 or ``None`` (undefined).
+
+    Returns
+    -------
+    dict
+        ``accuracy``; ``{macro,weighted,micro}_{precision,recall,f1}``; ``balanced_accuracy``; ``kappa``;
+        ``classes`` (labels of the class set, in order); ``per_class`` by label (``precision, recall, f1,
+        support, predicted, tp``); ``confusion`` (rows truth, columns prediction, in the order of
+        ``classes``); ``n``; ``undefined`` by name.
+
+    Examples
+    --------
+    >>> result = evaluate(["walk", "walk", "sit", "sit"], ["walk", "sit", "sit", "sit"])
+    >>> result["accuracy"], round(result["macro_f1"], 4), result["confusion"]
+    (0.75, 0.7333, [[2, 0], [1, 1]])
+    >>> evaluate([], [])["undefined"]["accuracy"]
+    'no samples'
+    """
+    from gnomon.measures.plain import evaluate_labels
+
+    return evaluate_labels(truth, prediction, classes=classes, zero_division=zero_division)

@@ -1,0 +1,237 @@
+"""Multi-label classification: any number of classes per sample.
+
+A case keeps, per class, ``tp``, ``truth`` and ``predicted``; the number of samples ``n``; and ``exact``, the
+number of samples whose predicted set equals the true set (two empty sets are equal).
+
+Conventions
+-----------
+- Truth and prediction are sequences of collections of labels (``{"cup", "hand"}``), or boolean / 0-1
+  arrays ``(n, classes)`` with the labels given.
+- Class sets and ``zero_division`` as in :mod:`gnomon.measures.averaging`.
+
+Measures
+--------
+micro / macro / weighted precision, recall, F1 over classes; exact match ratio = exact / n.
+
+Undefined cases
+---------------
+No samples: everything. No label in truth or prediction at all: the averages (an exact match of empty sets
+is still counted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gnomon.core.errors import InputError, some
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.signals import LabelSets
+from gnomon.core.tallies import Array, Field, Tallies, Totals, natural_key, union
+from gnomon.measures import averaging
+from gnomon.measures.averaging import Average, ClassSet, Kind, ZeroDivision
+
+LAYOUT = (
+    Field("tp", ("class",)),
+    Field("truth", ("class",)),
+    Field("predicted", ("class",)),
+    Field("exact"),
+    Field("n"),
+)
+
+
+def tally_cases(truth: LabelSets, prediction: LabelSets, case: Array, n_cases: int) -> Tallies:
+    """Tally many cases in one pass; ``case`` holds the case of each sample."""
+    classes = union([truth.classes, prediction.classes])
+    true, predicted = truth.over(classes), prediction.over(classes)
+    counts = {}
+    for name, member in (("tp", true & predicted), ("truth", true), ("predicted", predicted)):
+        rows, columns = np.nonzero(member)
+        flat = np.bincount(case[rows] * len(classes) + columns, minlength=n_cases * len(classes))
+        counts[name] = flat.reshape(n_cases, len(classes))
+    counts["exact"] = np.bincount(case[(true == predicted).all(axis=1)], minlength=n_cases)
+    counts["n"] = np.bincount(case, minlength=n_cases)
+    return Tallies(LAYOUT, {"class": classes}, counts)
+
+
+class SetCounts(Measure):
+    """Base of the measures over label sets."""
+
+    signal: ClassVar[type] = LabelSets
+    family: ClassVar[str] = "multilabel"
+    layout: ClassVar[tuple[Field, ...]] = LAYOUT
+
+    def tally(self, truth: LabelSets, prediction: LabelSets) -> Tallies:
+        """Count one case."""
+        if len(truth) != len(prediction):
+            raise InputError(f"expected as many predictions as truths, but got {len(prediction)} and {len(truth)}")
+        return tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
+
+    def identities(self, tallies: Tallies) -> list[str]:
+        """Check that counts can come from sets of labels."""
+        fields, wrong = tallies.fields, []
+        if (fields["tp"] > np.minimum(fields["truth"], fields["predicted"])).any():
+            wrong.append("tp exceeds truth or predicted support")
+        if (np.maximum(fields["truth"], fields["predicted"]) > fields["n"][:, np.newaxis]).any():
+            wrong.append("a class occurs more often than there are samples")
+        if (fields["exact"] > fields["n"]).any():
+            wrong.append("more exact matches than samples")
+        return wrong
+
+
+@dataclass(frozen=True)
+class _Averaged(SetCounts):
+    average: Average = "macro"
+    classes: ClassSet = "union"
+    zero_division: ZeroDivision = 0
+    kind: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        averaging.check(self.classes, self.zero_division, self.average)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.average}_{self.kind}"
+
+    def freeze(self, totals: Totals) -> Array:
+        """Resolve the class set on the whole."""
+        return averaging.freeze(self.classes, totals)
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
+        """Classes of a macro average with truth here."""
+        if self.average != "macro":
+            return None
+        present = totals["truth"] > 0
+        return np.asarray(present if frozen is None else present[..., frozen])
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Average over the class set."""
+        return averaging.averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division)
+
+    def why(self, totals: Totals) -> str:
+        """No class to average over."""
+        return averaging.why_undefined(self.classes, self.average, totals)
+
+
+@dataclass(frozen=True)
+class SetF1(_Averaged):
+    """F1 over label sets, averaged over a class set."""
+
+    title: ClassVar[str] = "F1"
+    kind: ClassVar[Kind] = "f1"
+
+
+@dataclass(frozen=True)
+class SetPrecision(_Averaged):
+    """Precision over label sets, averaged over a class set."""
+
+    title: ClassVar[str] = "precision"
+    kind: ClassVar[Kind] = "precision"
+
+
+@dataclass(frozen=True)
+class SetRecall(_Averaged):
+    """Recall over label sets, averaged over a class set."""
+
+    title: ClassVar[str] = "recall"
+    kind: ClassVar[Kind] = "recall"
+
+
+@dataclass(frozen=True)
+class ExactMatch(SetCounts):
+    """Share of samples whose predicted set equals the true set."""
+
+    title: ClassVar[str] = "exact match"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return "exact_match"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Exact matches over samples."""
+        del frozen
+        return Scored.ratio(totals["exact"], totals["n"])
+
+    def why(self, totals: Totals) -> str:
+        """Only without samples."""
+        del totals
+        return "no samples"
+
+
+MEASURES: tuple[Measure, ...] = (
+    SetF1("micro"),
+    SetF1("macro"),
+    SetF1("weighted", "present"),
+    SetPrecision("macro"),
+    SetRecall("macro", "present", None),
+    ExactMatch(),
+)
+
+
+def label_sets(values: Sequence[Collection[str]]) -> LabelSets:
+    """Turn collections of labels into a membership table.
+
+    >>> label_sets([{"b"}, {"a", "b"}, set()]).classes
+    ('a', 'b')
+    """
+    if isinstance(values, str) or any(isinstance(item, str) for item in values):
+        raise InputError("expected a collection of labels per sample, but got plain text: wrap each in a list")
+    classes = sorted({_text(label) for item in values for label in item}, key=natural_key)
+    place = {label: index for index, label in enumerate(classes)}
+    members = np.zeros((len(values), len(classes)), dtype=np.bool_)
+    for row, item in enumerate(values):
+        members[row, [place[_text(label)] for label in item]] = True
+    return LabelSets(members, tuple(classes))
+
+
+def _text(label: object) -> str:
+    if isinstance(label, (str, int, np.integer)) and not isinstance(label, bool):
+        return str(label)
+    raise InputError(f"expected integers or text as labels, but got {label!r}")
+
+
+def evaluate(
+    truth: Sequence[Collection[str]] | Array,
+    prediction: Sequence[Collection[str]] | Array,
+    *,
+    labels: Sequence[str] | None = None,
+    classes: str | Sequence[str] = "union",
+    zero_division: ZeroDivision = 0,
+) -> dict[str, Any]:
+    """Score multi-label predictions: collections of labels, or 0-1 arrays ``(n, classes)``.
+
+    >>> evaluate([{"a"}, {"a", "b"}], [{"a"}, {"b"}])["micro_f1"]
+    0.8
+    """
+    true, predicted = _sets(truth, labels, "truth"), _sets(prediction, labels, "prediction")
+    class_set: ClassSet = classes if isinstance(classes, str) else tuple(map(_text, classes))
+    measures: list[Measure] = [
+        kind(average, class_set, zero_division)
+        for kind in (SetF1, SetPrecision, SetRecall)
+        for average in ("micro", "macro", "weighted")
+    ]
+    totals = ExactMatch().tally(true, predicted).total()
+    result: dict[str, Any] = {}
+    undefined = {}
+    for measure in [*measures, ExactMatch()]:
+        scored = measure.score(totals)
+        result[measure.name] = float(scored.values) if bool(scored.defined) else None
+        if not bool(scored.defined):
+            undefined[measure.name] = measure.why(totals)
+    return {**result, "n": len(true), "undefined": undefined}
+
+
+def _sets(values: Sequence[Collection[str]] | Array, labels: Sequence[str] | None, side: str) -> LabelSets:
+    if not isinstance(values, np.ndarray):
+        return label_sets(values)
+    if values.ndim != 2 or not np.isin(values, (0, 1)).all():
+        raise InputError(f"{side}: expected a 0-1 array (n, classes), but got {values.dtype} {values.shape}")
+    names = tuple(map(str, range(values.shape[1]))) if labels is None else tuple(labels)
+    if len(names) != values.shape[1]:
+        raise InputError(f"{side}: expected {values.shape[1]} labels, but got {some(names)}")
+    return LabelSets(values.astype(np.bool_), names)

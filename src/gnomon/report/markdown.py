@@ -1,0 +1,37 @@
+"""Tables for documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gnomon.core.table import Table, View
+from gnomon.report.cells import grid, numeric
+
+
+def render(items: Sequence[Table | View]) -> str:
+    """Return tables as Markdown with their notes as a list."""
+    return "\n".join(_table(item) for item in items if isinstance(item, Table))
+
+
+def escape(text: str) -> str:
+    r"""Keep text from being read as Markdown or ending its cell.
+
+    >>> print(escape("a|b_*"))
+    a\|b\_\*
+    """
+    for mark in "\\`*_{}[]<>#|":
+        text = text.replace(mark, "\\" + mark)
+    return " ".join(text.split())
+
+
+def _table(table: Table) -> str:
+    headings, rows = grid(table)
+    rule = ["---:" if numeric(column) else "---" for column in table.columns]
+    lines = [f"**{escape(table.title)}**", "", _line([escape(h) for h in headings]), _line(rule)]
+    lines += [_line([escape(value) for value in row]) for row in rows]
+    notes = [f"- {escape(note)}" for note in table.notes]
+    return "\n".join([*lines, *(["", *notes] if notes else []), ""])
+
+
+def _line(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"

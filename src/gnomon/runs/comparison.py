@@ -1,0 +1,100 @@
+"""Comparing runs: only what was scored on the same data, case by case."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Measure
+from gnomon.core.table import Cell, Column, Table
+from gnomon.inference.intervals import Groups
+from gnomon.inference.paired import Paired, compare
+from gnomon.runs.run import Run
+from gnomon.runs.tables import ranked
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """System A against system B on one measure."""
+
+    a: str
+    b: str
+    measure: Measure
+    result: Paired
+
+
+def comparable(runs: Sequence[Run]) -> None:
+    """Refuse runs that were not scored on the same cases by the same protocol."""
+    if len(runs) < 2:
+        raise InputError(f"expected at least two runs to compare, but got {len(runs)}")
+    first = runs[0]
+    for run in runs[1:]:
+        for key, what in (("suite", "suites"), ("data_fingerprint", "data"), ("protocol_fingerprint", "protocols")):
+            if run.manifest[key] != first.manifest[key]:
+                raise InputError(
+                    f"{first.system} and {run.system} were scored on different {what} "
+                    f"({str(first.manifest[key])[:12]} and {str(run.manifest[key])[:12]}): score both on the same"
+                )
+        if run.roster.ids != first.roster.ids:
+            raise InputError(f"{first.system} and {run.system} do not hold the same cases: score both on the same")
+        for system in (run, first):
+            if not system.complete:
+                raise InputError(
+                    f"{system.system} is partial ({system.coverage.get('rows')}): score it whole before comparing"
+                )
+
+
+def compare_runs(runs: Sequence[Run], measures: Sequence[str] = ()) -> list[Comparison]:
+    """Compare the best run with every other, on the named measures (default: the headline)."""
+    comparable(runs)
+    best, *others = ranked(runs)
+    by_name = {measure.name: measure for measure in best.measures}
+    chosen = list(measures) or [best.measures[0].name]
+    unknown = [name for name in chosen if name not in by_name]
+    if unknown:
+        raise InputError(f"no measure {unknown[0]!r} in these runs; they have {', '.join(list(by_name)[:12])}")
+    return [
+        Comparison(
+            best.system, other.system, by_name[name], compare(by_name[name], *_aligned(by_name[name], best, other))
+        )
+        for name in chosen
+        for other in others
+    ]
+
+
+def comparison_table(comparisons: Sequence[Comparison], level: str = "group") -> Table:
+    """Show comparisons: difference with interval, p-value, groups."""
+    rows = tuple(
+        {
+            "measure": Cell(item.measure.name.replace("_", " ")),
+            "a": Cell(item.a),
+            "b": Cell(item.b),
+            "difference": Cell(item.result.difference, item.result.low, item.result.high, item.result.why),
+            "p": Cell(item.result.p, why=item.result.why),
+            "groups": Cell(item.result.groups),
+        }
+        for item in comparisons
+    )
+    columns = (
+        Column("measure", "measure"),
+        Column("a", "A"),
+        Column("b", "B"),
+        Column("difference", "A - B", "score"),
+        Column("p", "p", "number", digits=4),
+        Column("groups", f"{level}s", "count"),
+    )
+    exact = all(item.result.exact for item in comparisons)
+    how = "all swaps enumerated" if exact else "random swaps"
+    lines = [f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how}); not corrected for many tests"]
+    lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
+    return Table("comparison", "paired comparison", columns, rows, tuple(lines))
+
+
+def _aligned(measure: Measure, a: Run, b: Run) -> tuple[Groups, Groups]:
+    left, right = a.groups(measure), b.groups(measure)
+    if not np.array_equal(a.roster.codes()[0], b.roster.codes()[0]):
+        raise InputError(f"{a.system} and {b.system} group their cases differently")
+    return left, right

@@ -1,0 +1,112 @@
+"""Tallies and ledgers as npz files whose bytes depend on their content alone."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.canonical import encode
+from gnomon.core.errors import IntegrityError
+from gnomon.core.ledgers import Ledger
+from gnomon.core.tallies import Array, Field, Tallies
+from gnomon.intake.arrays import read_npz
+
+EPOCH = (1980, 1, 1, 0, 0, 0)
+
+
+def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+    """Write arrays as npz with fixed time stamps and order."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in sorted(arrays):
+            buffer = io.BytesIO()
+            np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)
+            entry = zipfile.ZipInfo(f"{name}.npy", EPOCH)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, buffer.getbuffer(), compresslevel=1)
+
+
+def pack_tallies(tallies: Mapping[str, Tallies]) -> dict[str, Array]:
+    """Return tallies of several families as named arrays."""
+    arrays: dict[str, Array] = {}
+    for family, part in tallies.items():
+        layout = [[f.name, list(f.axes), f.kind, f.unit] for f in part.layout]
+        arrays[f"{family}/meta"] = _text({"layout": layout, "axes": {k: list(v) for k, v in part.axes.items()}})
+        for name, array in part.fields.items():
+            arrays[f"{family}/{name}"] = _narrow(array)
+    return arrays
+
+
+def unpack_tallies(arrays: Mapping[str, Array]) -> dict[str, Tallies]:
+    """Rebuild what :func:`pack_tallies` packed."""
+    tallies = {}
+    for family, meta, part in _families(arrays):
+        layout = tuple(Field(name, tuple(axes), kind, unit) for name, axes, kind, unit in meta["layout"])
+        tallies[family] = Tallies(layout, meta["axes"], part)
+    return tallies
+
+
+def pack_ledgers(ledgers: Mapping[str, Ledger]) -> dict[str, Array]:
+    """Return ledgers as named arrays."""
+    arrays: dict[str, Array] = {}
+    for family, ledger in ledgers.items():
+        arrays[f"{family}/meta"] = _text({"labels": {k: list(v) for k, v in ledger.labels.items()}})
+        arrays[f"{family}/case"] = _narrow(ledger.case)
+        for name, column in ledger.columns.items():
+            arrays[f"{family}/column.{name}"] = _narrow(column)
+    return arrays
+
+
+def unpack_ledgers(arrays: Mapping[str, Array]) -> dict[str, Ledger]:
+    """Rebuild what :func:`pack_ledgers` packed."""
+    ledgers = {}
+    for family, meta, part in _families(arrays):
+        columns = {name.removeprefix("column."): _wide(array) for name, array in part.items() if name != "case"}
+        ledgers[family] = Ledger(_wide(part["case"]), columns, meta["labels"])
+    return ledgers
+
+
+def read_packed(path: Path) -> dict[str, Array]:
+    """Read an npz of a run directory."""
+    return read_npz(path)
+
+
+def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], dict[str, Array]]]:
+    found: dict[str, dict[str, Array]] = {}
+    for key, array in arrays.items():
+        family, slash, name = key.rpartition("/")
+        if not slash:
+            raise IntegrityError(f"unexpected array {key!r} in a run's npz: expected family/name")
+        found.setdefault(family, {})[name] = array
+    out = []
+    for family, part in found.items():
+        if "meta" not in part:
+            raise IntegrityError(f"family {family!r} in a run's npz has no meta array")
+        out.append((family, json.loads(part.pop("meta").tobytes()), part))
+    return out
+
+
+def _text(value: object) -> Array:
+    return np.frombuffer(encode(value), dtype=np.uint8)
+
+
+def _narrow(array: Array) -> Array:
+    """Store integers in the smallest type that holds them; reading widens them again."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return array
+    low, high = int(array.min()), int(array.max())
+    for dtype in (np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.int32):
+        info = np.iinfo(dtype)
+        if info.min <= low and high <= info.max:
+            return array.astype(dtype)
+    return array
+
+
+def _wide(array: Array) -> Array:
+    return array.astype(np.int64) if array.dtype.kind in "iu" else array

@@ -1,0 +1,102 @@
+"""Where a result came from: code, machine, time and memory."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+DEPENDENCIES = ("numpy", "scipy", "numba", "pyarrow", "msgspec", "click", "rich", "torch", "scikit-learn")
+
+
+def collect() -> dict[str, Any]:
+    """Return what is known of the code and the machine."""
+    return {
+        "gnomon": version("gnomon"),
+        "source": git_state(Path(__file__).parent),
+        "workspace": git_state(Path.cwd()),
+        "python": platform.python_version(),
+        "implementation": platform.python_implementation(),
+        "platform": platform.platform(),
+        "cpu": cpu_name(),
+        "cores": os.cpu_count(),
+        "dependencies": {name: found for name in DEPENDENCIES if (found := _version(name))},
+        "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
+    }
+
+
+def git_state(folder: Path) -> dict[str, Any] | None:
+    """Return commit and dirty flag of the checkout that holds a folder, or ``None`` where there is none.
+
+    A package installed into an environment inside somebody's checkout is not part of that checkout: only
+    folders that the repository tracks count.
+    """
+    commit = _git(folder, "rev-parse", "HEAD")
+    tracked = _git(folder, "ls-files", "--", ".")
+    if not commit or not tracked:
+        return None
+    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    return {"commit": commit.strip(), "dirty": None if changes is None else bool(changes.strip())}
+
+
+def cpu_name() -> str:
+    """Return the processor's name."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def peak_memory_bytes() -> int | None:
+    """Return the largest memory that this process held so far, where the system tells."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+@dataclass
+class Clock:
+    """Wall and CPU time since it was made."""
+
+    started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+    wall: float = field(default_factory=time.perf_counter)
+    cpu: float = field(default_factory=time.process_time)
+
+    def read(self) -> dict[str, Any]:
+        """Return what has been used so far."""
+        return {
+            "started": self.started,
+            "wall_s": round(time.perf_counter() - self.wall, 6),
+            "cpu_s": round(time.process_time() - self.cpu, 6),
+            "peak_memory_bytes": peak_memory_bytes(),
+        }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str | None:
+    command: Sequence[str] = ["git", "-C", str(folder), *arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

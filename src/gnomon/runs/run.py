@@ -1,0 +1,181 @@
+"""A run in memory: made from an evaluation, or read from its directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gnomon.core import registry
+from gnomon.core.canonical import fingerprint
+from gnomon.core.cases import Roster
+from gnomon.core.errors import InputError, IntegrityError
+from gnomon.core.evidence import Finding, Verdict
+from gnomon.core.ledgers import Ledger
+from gnomon.core.measure import Measure
+from gnomon.core.protocol import Protocol
+from gnomon.core.tallies import Tallies
+from gnomon.inference.intervals import Groups, Plan
+from gnomon.inference.scoring import Score, derive, grouped
+from gnomon.intake.documents import read_json
+from gnomon.runs import packing, provenance
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SCHEMA = "gnomon.run/1"
+KNOWN = (SCHEMA,)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a suite hands over once every case is tallied; everything else is derived from it."""
+
+    protocol: Protocol
+    suite: str
+    system: str
+    roster: Roster
+    tallies: Mapping[str, Tallies]
+    data: str
+    """Fingerprint of the cases and their truth."""
+    predictions: str
+    """Fingerprint of what was scored."""
+    ledgers: Mapping[str, Ledger] = field(default_factory=dict)
+    coverage: Mapping[str, Any] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    table: pa.Table | None = None
+    """The predictions themselves, to be stored."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A scored evaluation with its record; ``path`` is set when it lives in a directory."""
+
+    manifest: Mapping[str, Any]
+    coverage: Mapping[str, Any]
+    roster: Roster
+    tallies: Mapping[str, Tallies]
+    ledgers: Mapping[str, Ledger]
+    measures: tuple[Measure, ...]
+    scores: tuple[Score, ...]
+    findings: tuple[Finding, ...]
+    verdicts: tuple[Verdict, ...]
+    table: pa.Table | None = None
+    path: Path | None = None
+
+    @property
+    def suite(self) -> str:
+        """Name of the suite."""
+        return str(self.manifest["suite"])
+
+    @property
+    def system(self) -> str:
+        """Name of the system under test."""
+        return str(self.manifest["system"])
+
+    @property
+    def plan(self) -> Plan:
+        """How intervals were made."""
+        return Plan(**self.manifest["plan"])
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was to be scored was scored."""
+        return bool(self.coverage["complete"])
+
+    def find(self, name: str, slice_name: str = "all") -> Score | None:
+        """Return the score of a measure's name on a slice."""
+        return next((s for s in self.scores if s.name == name and s.slice == slice_name), None)
+
+    def groups(self, measure: Measure, where: Mapping[str, str] | None = None) -> Groups:
+        """Return the tallies of a measure's family with one row per group."""
+        return grouped(self.tallies[measure.family], self.roster, self.plan, where)
+
+
+def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: Mapping[str, Any] | None = None) -> Run:
+    """Score an evaluation and put its record together; ``options`` holds what was asked for."""
+    protocol = evaluation.protocol
+    scores = derive(protocol.measures, evaluation.tallies, evaluation.roster, protocol.slices, plan)
+    facts = {"groups": len(set(evaluation.roster.groups)), "cases": len(evaluation.roster), **evaluation.facts}
+    manifest = {
+        "schema": SCHEMA,
+        "suite": evaluation.suite,
+        "system": evaluation.system,
+        "protocol": protocol.record(),
+        "protocol_fingerprint": protocol.fingerprint,
+        "data_fingerprint": evaluation.data,
+        "prediction_fingerprint": evaluation.predictions,
+        "plan": {"method": plan.method, "level": plan.level, "resamples": plan.resamples, "seed": plan.seed},
+        "options": {**(options or {}), "resolved": dict(evaluation.options)},
+        "inputs": [dict(item) for item in evaluation.inputs],
+        "facts": facts,
+        "provenance": provenance.collect(),
+        "time": clock.read(),
+    }
+    return Run(
+        manifest={**manifest, "id": run_id(manifest)},
+        coverage={"complete": True, **evaluation.coverage},
+        roster=evaluation.roster,
+        tallies=evaluation.tallies,
+        ledgers=evaluation.ledgers,
+        measures=protocol.measures,
+        scores=tuple(scores),
+        findings=evaluation.findings,
+        verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
+        table=evaluation.table,
+    )
+
+
+def run_id(manifest: Mapping[str, Any]) -> str:
+    """Name a run after what determines its scores: the same work gets the same name."""
+    keys = ("suite", "system", "protocol_fingerprint", "data_fingerprint", "prediction_fingerprint", "plan")
+    slug = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in str(manifest["system"]))[:48]
+    return f"{manifest['suite']}-{slug.strip('.-') or 'system'}-{fingerprint([manifest[k] for k in keys])[:10]}"
+
+
+def load(path: str | Path) -> Run:
+    """Read a run directory."""
+    folder = Path(path)
+    if not (folder / "manifest.json").is_file():
+        raise InputError(f"{folder} is not a run directory: it has no manifest.json")
+    manifest: Any = read_json(folder / "manifest.json")
+    if not isinstance(manifest, dict) or manifest.get("schema") not in KNOWN:
+        found = manifest.get("schema") if isinstance(manifest, dict) else type(manifest).__name__
+        raise IntegrityError(f"{folder}: unknown run schema {found!r}; this version reads {', '.join(KNOWN)}")
+    try:
+        return _assemble(folder, manifest)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise IntegrityError(
+            f"{folder}: the run cannot be read ({type(error).__name__}: {error}); run 'gnomon verify' on it"
+        ) from error
+
+
+def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
+    coverage: Any = read_json(folder / "coverage.json")
+    scores: Any = read_json(folder / "scores.json")
+    audit: Any = read_json(folder / "audit.json")
+    roster = coverage["roster"]
+    ledgers = folder / "ledgers.npz"
+    return Run(
+        manifest=manifest,
+        coverage={key: value for key, value in coverage.items() if key != "roster"},
+        roster=Roster(
+            tuple(roster["ids"]),
+            tuple(roster["groups"]),
+            {name: tuple(values) for name, values in roster["tags"].items()},
+            roster["level"],
+        ),
+        tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz")),
+        ledgers=packing.unpack_ledgers(packing.read_packed(ledgers)) if ledgers.is_file() else {},
+        measures=tuple(registry.measure(record) for record in manifest["protocol"]["measures"]),
+        scores=tuple(Score.from_record(record) for record in scores["scores"]),
+        findings=tuple(Finding(**record) for record in audit["findings"]),
+        verdicts=tuple(Verdict(**{**record, "missing": tuple(record["missing"])}) for record in audit["claims"]),
+        path=folder,
+    )

@@ -1,0 +1,136 @@
+"""Tables that any suite's runs have in common, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from gnomon.core.measure import Measure
+from gnomon.core.table import Cell, Column, Table
+from gnomon.inference.scoring import WHOLE, Score
+from gnomon.runs.run import Run
+
+
+def cell(score: Score | None) -> Cell:
+    """Return a score as a cell."""
+    if score is None:
+        return Cell(None, why="not scored")
+    return Cell(score.value, score.low, score.high, score.why, score.interval_why)
+
+
+def column(measure: Measure) -> Column:
+    """Return the column of a measure."""
+    return Column(measure.name, measure.name.replace("_", " "), "score", measure.unit, measure.direction)
+
+
+def leaderboard(runs: Sequence[Run], names: Sequence[str], *, name: str = "scores", title: str = "") -> Table:
+    """One row per system: how many units and groups, and the asked measures with their intervals."""
+    by_name = {measure.name: measure for measure in runs[0].measures}
+    chosen = [by_name[key] for key in names if key in by_name]
+    level = runs[0].roster.level
+    columns = (
+        Column("system", "system"),
+        Column("n", "n", "count"),
+        Column("groups", f"{level}s", "count"),
+        *(column(measure) for measure in chosen),
+    )
+    rows = [_row(run, chosen) for run in ranked(runs)]
+    return Table(name, title or f"{runs[0].suite}: scores", columns, tuple(rows), notes(runs, chosen))
+
+
+def ranked(runs: Sequence[Run]) -> list[Run]:
+    """Return runs by falling headline score (rising where lower is better); undefined last."""
+    headline = runs[0].measures[0]
+    sign = -1.0 if headline.direction == "up" else 1.0
+
+    def key(run: Run) -> tuple[bool, float]:
+        score = run.find(headline.name)
+        value = None if score is None else score.value
+        return value is None, sign * (value or 0.0)
+
+    return sorted(runs, key=key)
+
+
+def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
+    """One row per system and slice, where slices were asked for."""
+    found = list(dict.fromkeys(s.slice for run in runs for s in run.scores if s.slice != WHOLE))
+    if not found:
+        return None
+    chosen = [measure for measure in runs[0].measures if measure.name in names]
+    rows: list[dict[str, Cell]] = []
+    for part in found:
+        for run in ranked(runs):
+            scores = {m.name: run.find(m.name, part) for m in chosen}
+            first = scores[chosen[0].name]
+            groups = first.groups if first else 0
+            rows.append(
+                {
+                    "slice": Cell(part),
+                    "system": Cell(run.system),
+                    "n": Cell(first.n if first else 0),
+                    "groups": Cell(groups),
+                    **{key: cell(score) for key, score in scores.items()},
+                }
+            )
+    columns = (
+        Column("slice", "slice"),
+        Column("system", "system"),
+        Column("n", "n", "count"),
+        Column("groups", f"{runs[0].roster.level}s", "count"),
+        *(column(measure) for measure in chosen),
+    )
+    remarks = _distinct(n for run in runs for s in run.scores if s.slice != WHOLE and s.name in names for n in s.notes)
+    return Table("slices", f"{runs[0].suite}: by slice", columns, tuple(rows), remarks)
+
+
+def notes(runs: Sequence[Run], measures: Sequence[Measure]) -> tuple[str, ...]:
+    """Return what must stand under a table of these runs: intervals, warnings, coverage, claims."""
+    lines: list[str] = []
+    names = {measure.name for measure in measures}
+    whole = [score for run in runs for score in run.scores if score.slice == WHOLE and score.name in names]
+    plan = runs[0].plan
+    if any(score.low is not None for score in whole):
+        draws = f", {plan.resamples} resamples" if plan.method in ("percentile", "bca") else ""
+        lines.append(f"[low, high]: {plan.level:.0%} {plan.method} interval over {runs[0].roster.level}s{draws}")
+    lines += [f"no interval: {why}" for why in _distinct(s.interval_why for s in whole if s.interval_why)]
+    lines += list(_distinct(note for score in whole for note in score.notes))
+    lines += [f"{run.system}: {text}" for run in runs if (text := partial(run))]
+    lines += _shared([(run.system, [f"{f.severity}: {f.evidence}; {f.remedy}" for f in run.findings]) for run in runs])
+    unsupported = [
+        (run.system, [f"not supported: {v.statement}; needs {', '.join(v.missing)}" for v in run.verdicts if v.missing])
+        for run in runs
+    ]
+    return (*lines, *_shared(unsupported))
+
+
+def partial(run: Run) -> str:
+    """Say what a run lacks; nothing when it is complete."""
+    if run.complete:
+        return ""
+    rows: Any = run.coverage.get("rows", {})
+    if rows:
+        return f"partial: {rows['scored']} of {rows['truth']} rows scored"
+    return "partial"
+
+
+def _row(run: Run, measures: Sequence[Measure]) -> dict[str, Cell]:
+    scores = {measure.name: run.find(measure.name) for measure in measures}
+    first = next(iter(scores.values()))
+    base = {
+        "system": Cell(run.system),
+        "n": Cell(first.n if first else 0),
+        "groups": Cell(first.groups if first else 0),
+    }
+    return {**base, **{name: cell(score) for name, score in scores.items()}}
+
+
+def _shared(lists: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
+    """Say once what holds for every system, and name the system where it does not."""
+    common = [text for text in _distinct(t for _, texts in lists for t in texts) if all(text in x for _, x in lists)]
+    single = len(lists) == 1
+    own = [f"{name}: {text}" for name, texts in lists for text in texts if text not in common]
+    return own if not single and not common else [*common, *own]
+
+
+def _distinct(items: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(items))

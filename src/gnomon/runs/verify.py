@@ -1,0 +1,108 @@
+"""Does a run agree with itself? Hashes, schema, identities, and every score derived again.
+
+Each check is made on its own, so that one broken file does not hide what else is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gnomon.core.canonical import fingerprint
+from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.measure import by_family
+from gnomon.inference.scoring import Score, derive
+from gnomon.runs import seal
+from gnomon.runs.run import Run, load, run_id
+
+ROUNDING = 1e-9
+"""Scores derived again may differ by this much where numerical libraries differ; the seal covers every byte."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at, and what was wrong with it (nothing, when empty)."""
+
+    name: str
+    problems: tuple[str, ...]
+    detail: str = ""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was wrong."""
+        return not self.problems
+
+
+def verify(path: str | Path) -> list[Check]:
+    """Check a run directory; every returned check has passed when the run can be trusted."""
+    folder = Path(path)
+    if not folder.is_dir():
+        raise InputError(f"{folder} is not a run directory: no such folder")
+    sealed = seal.problems(folder)
+    checks = [Check("seal", tuple(sealed), "every file has the content it was published with")]
+    try:
+        run = load(folder)
+    except GnomonError as error:
+        return [*checks, Check("readable", (str(error),))]
+    checks.append(Check("readable", (), f"{run.suite} run of {run.system!r}, schema {run.manifest['schema']}"))
+    return checks + [_guarded(name, check, run) for name, check in CHECKS.items()]
+
+
+def _guarded(name: str, check: Callable[[Run], tuple[list[str], str]], run: Run) -> Check:
+    try:
+        problems, detail = check(run)
+    except Exception as error:  # a damaged run may break anything; the check must say so, not fall over
+        return Check(name, (f"could not be checked ({type(error).__name__}: {error})",))
+    return Check(name, tuple(problems), detail)
+
+
+def _fingerprints(run: Run) -> tuple[list[str], str]:
+    problems = []
+    if fingerprint(run.manifest["protocol"]) != run.manifest["protocol_fingerprint"]:
+        problems.append("the protocol's record does not have the recorded fingerprint")
+    if run_id(run.manifest) != run.manifest["id"]:
+        problems.append(f"the run's id should be {run_id(run.manifest)}, but is {run.manifest['id']}")
+    return problems, "protocol and run id follow from their content"
+
+
+def _identities(run: Run) -> tuple[list[str], str]:
+    problems = []
+    for family, measure in by_family(run.measures).items():
+        tallies = run.tallies[family]
+        if tallies.n_cases != len(run.roster):
+            problems.append(f"{family}: {tallies.n_cases} tallies for {len(run.roster)} cases")
+        problems += [f"{family}: {text}" for text in measure.identities(tallies)]
+    return problems, f"tallies of {len(run.roster)} cases are possible counts"
+
+
+def _scores(run: Run) -> tuple[list[str], str]:
+    again = derive(run.measures, run.tallies, run.roster, run.manifest["protocol"]["slices"], run.plan)
+    if len(again) != len(run.scores):
+        return [f"{len(run.scores)} scores stored, {len(again)} follow from the tallies"], ""
+    pairs = [(new, old) for new, old in zip(again, run.scores, strict=True) if new != old]
+    wrong = [text for new, old in pairs if (text := _difference(new, old))]
+    rounding = " (some only to rounding: other numerical libraries)" if pairs else ""
+    return wrong, f"all {len(again)} scores follow from the tallies{rounding}"
+
+
+def _difference(new: Score, old: Score) -> str:
+    """Say how two scores differ; nothing when only the last digits of floats do."""
+    before, after = old.record(), new.record()
+    fields = [name for name in after if not _same(before[name], after[name])]
+    shown = ", ".join(f"{name} {before[name]!r} should be {after[name]!r}" for name in fields[:3])
+    return f"{new.measure} on {new.slice}: {shown}" if fields else ""
+
+
+def _same(a: object, b: object) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return math.isclose(a, b, rel_tol=ROUNDING, abs_tol=ROUNDING)
+    return a == b
+
+
+CHECKS: dict[str, Callable[[Run], tuple[list[str], str]]] = {
+    "fingerprints": _fingerprints,
+    "identities": _identities,
+    "scores": _scores,
+}

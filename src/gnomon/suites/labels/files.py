@@ -1,0 +1,264 @@
+"""The files of ``labels``: a truth table and prediction tables, read and aligned by id.
+
+Truth: ``id, label[, group][, tags...]``. Predictions: ``id, label``. As csv, tsv, parquet, jsonl or npz
+(the first three also gzipped where that is usual), or as tables in memory. Ids, labels and groups are text:
+``007`` stays ``007``. The order of rows never matters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gnomon.core.canonical import digest, encode
+from gnomon.core.errors import InputError, some
+from gnomon.core.signals import NONE, Labels, LabelSets
+from gnomon.core.tallies import Array, natural_key
+from gnomon.intake.memory import table_of
+from gnomon.suites.labels.options import ScoreOptions
+
+ID, LABEL, GROUP = "id", "label", "group"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One table given by the user: what it is called and where it came from."""
+
+    name: str
+    content: Any
+
+    @property
+    def where(self) -> str:
+        """The file, or a name for what is in memory."""
+        return os.fspath(self.content) if isinstance(self.content, (str, os.PathLike)) else f"<{self.name} in memory>"
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth table, in the order of its ids."""
+
+    source: Source
+    ids: pa.Array
+    labels: pa.Array
+    groups: pa.Array | None
+    tags: Mapping[str, pa.Array]
+    unused: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """One system's predictions in the order of the truth, and what did not fit."""
+
+    source: Source
+    labels: pa.Array
+    """Null where there is no prediction."""
+    given: Array
+    """Whether there is a prediction, ``(n,)``."""
+    missing: int
+    extra: int
+
+
+def systems(predictions: Sequence[Any]) -> list[Source]:
+    """Return the named prediction tables of the option: ``NAME=FILE``, a file, or a mapping by name."""
+    found: list[Source] = []
+    for item in predictions:
+        if isinstance(item, Mapping) and ID not in item:
+            found += [Source(str(name), content) for name, content in item.items()]
+        elif isinstance(item, (str, os.PathLike)):
+            found.append(_named(os.fspath(item)))
+        else:
+            found.append(Source("predictions", item))
+    names = [source.name for source in found]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(f"system names must differ, but {some(twice)} occur twice: give them as NAME=FILE")
+    if not found:
+        raise InputError("no predictions given: give at least one file (--predictions FILE or NAME=FILE)")
+    return found
+
+
+def read_truth(options: ScoreOptions) -> Truth:
+    """Read the truth table."""
+    source = Source("truth", options.truth)
+    group = options.group or GROUP
+    table = table_of(source.content, text=(ID, LABEL, group, *options.slice), name="truth")
+    _need(table, source, (ID, LABEL, *((options.group,) if options.group else ()), *options.slice))
+    if not table.num_rows:
+        raise InputError(f"{source.where}: no rows: expected at least one row with {ID} and {LABEL}")
+    table = table.take(pc.sort_indices(table, sort_keys=[(ID, "ascending")]))
+    ids = _filled(table, source, ID)
+    _distinct(ids, source)
+    used = {ID, LABEL, group, *options.slice}
+    return Truth(
+        source,
+        ids,
+        _label_cells(table, source, options.separator),
+        _filled(table, source, group) if group in table.column_names else None,
+        {name: _filled(table, source, name) for name in options.slice},
+        tuple(name for name in table.column_names if name not in used),
+    )
+
+
+def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Aligned:
+    """Read one system's predictions and put them in the order of the truth."""
+    table = table_of(source.content, text=(ID, LABEL), name=source.name)
+    _need(table, source, (ID, LABEL))
+    ids = _filled(table, source, ID)
+    _distinct(ids, source)
+    labels = _label_cells(table, source, options.separator)
+    if pa.types.is_list(labels.type) != pa.types.is_list(truth.labels.type):
+        raise InputError(f"{source.where}: truth and predictions must both be single labels or both be sets of labels")
+    extra = ids.filter(pc.invert(pc.is_in(ids, value_set=truth.ids)))
+    if len(extra) and options.extra == "error":
+        raise InputError(
+            f"{source.where}: predictions for ids not in the truth: {some(extra[:5].to_pylist(), len(extra))}; "
+            "remove them, or choose --extra ignore"
+        )
+    place = pc.index_in(truth.ids, value_set=ids)
+    given = pc.is_valid(place).to_numpy(zero_copy_only=False)
+    missing = truth.ids.filter(pa.array(~given))
+    if len(missing) and options.missing == "error":
+        raise InputError(
+            f"{source.where}: no prediction for ids of the truth: {some(missing[:5].to_pylist(), len(missing))}; "
+            "add them, or choose --missing wrong or --missing skip"
+        )
+    return Aligned(source, labels.take(place), given, len(missing), len(extra))
+
+
+def codes_of(labels: pa.Array) -> Labels:
+    """Return single labels as a signal; null is "nothing given"."""
+    encoded = labels.dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    order = sorted(range(len(words)), key=lambda index: natural_key(words[index]))
+    rank = np.empty(len(words) + 1, dtype=np.int64)
+    rank[order] = np.arange(len(words))
+    rank[-1] = NONE
+    codes = rank[encoded.indices.fill_null(NONE).to_numpy(zero_copy_only=False)]
+    return Labels(codes, tuple(words[index] for index in order))
+
+
+def sets_of(labels: pa.Array) -> LabelSets:
+    """Return sets of labels as a signal; null is the empty set."""
+    rows = pc.list_parent_indices(labels).to_numpy(zero_copy_only=False)
+    items = codes_of(pc.list_flatten(labels))
+    members = np.zeros((len(labels), len(items.classes)), dtype=np.bool_)
+    members[rows, items.codes] = True
+    return LabelSets(members, items.classes)
+
+
+def content_digest(*columns: pa.Array) -> str:
+    """Return a fingerprint of columns of text (or lists of text), whatever chunks and types they arrived in."""
+    parts: list[bytes | memoryview] = []
+    for column in columns:
+        if pa.types.is_list(column.type):
+            parts.append(pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False).tobytes())
+            column = pc.list_flatten(column)
+        text = column.fill_null("\0null").cast(pa.large_string())
+        lengths = pc.binary_length(text).to_numpy(zero_copy_only=False).astype(np.int64)
+        parts += [lengths.tobytes(), b"".join(chunk for chunk in _data(text))]
+    return digest(parts)
+
+
+def describe(source: Source) -> dict[str, Any]:
+    """Return what the manifest records of an input."""
+    from gnomon.runs.seal import hash_file
+
+    if not isinstance(source.content, (str, os.PathLike)):
+        return {"name": source.name, "path": None, "bytes": None, "sha256": None}
+    path = Path(source.content)
+    return {
+        "name": source.name,
+        "path": os.fspath(path),
+        "bytes": path.stat().st_size,
+        "sha256": hash_file(path),
+    }
+
+
+def encode_labels(labels: Sequence[str]) -> str:
+    """Return labels for a message."""
+    return encode(list(labels)).decode()
+
+
+def _data(text: pa.Array) -> list[bytes]:
+    chunks = text.chunks if isinstance(text, pa.ChunkedArray) else [text]
+    out = []
+    for chunk in chunks:
+        if len(chunk):
+            offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
+            data = chunk.buffers()[2]
+            out.append(b"" if data is None else bytes(memoryview(data)[int(offsets[0]) : int(offsets[-1])]))
+    return out
+
+
+def _named(text: str) -> Source:
+    name, equals, path = text.partition("=")
+    if equals and not Path(text).exists():
+        if not name or not path:
+            raise InputError(f"--predictions {text!r}: expected FILE or NAME=FILE")
+        return Source(name, path)
+    stem = Path(text).name
+    return Source(stem.partition(".")[0] or stem, text)
+
+
+def _need(table: pa.Table, source: Source, names: Sequence[str]) -> None:
+    lacking = [name for name in names if name not in table.column_names]
+    if lacking:
+        raise InputError(
+            f"{source.where}: no column {some(lacking)}; expected {', '.join(names)}, "
+            f"but the table has {some(table.column_names, show=12)}"
+        )
+
+
+def _filled(table: pa.Table, source: Source, name: str) -> pa.Array:
+    column = table.column(name)
+    if pa.types.is_list(column.type):
+        raise InputError(f"{source.where}: column {name!r} holds lists; expected one text per row")
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    column = column.cast(pa.string()) if not pa.types.is_string(column.type) else column
+    if column.null_count:
+        rows = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
+        shown = _ids_of(table, rows) if name != ID else [int(row) + 1 for row in rows[:5]]
+        what = "data rows" if name == ID else "ids"
+        raise InputError(f"{source.where}: empty {name!r} for {what} {some(shown, len(rows))}; fill in every row")
+    return column
+
+
+def _ids_of(table: pa.Table, rows: Array) -> list[Any]:
+    ids: list[Any] = table.column(ID).take(pa.array(rows[:5])).to_pylist()
+    return ids
+
+
+def _label_cells(table: pa.Table, source: Source, separator: str) -> pa.Array:
+    column = table.column(LABEL)
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_list(column.type):
+        return column
+    if not separator:
+        return _filled(table, source, LABEL)
+    split = pc.split_pattern(column.cast(pa.string()).fill_null(""), separator)
+    rows = pc.list_parent_indices(split).to_numpy(zero_copy_only=False)
+    items = pc.utf8_trim_whitespace(pc.list_flatten(split))
+    keep = pc.not_equal(items, "").to_numpy(zero_copy_only=False)
+    counts = np.bincount(rows[keep], minlength=len(split))
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), items.filter(pa.array(keep)))
+
+
+def _distinct(ids: pa.Array, source: Source) -> None:
+    if pc.count_distinct(ids).as_py() == len(ids):
+        return
+    counted = pc.value_counts(ids)
+    twice = counted.filter(pc.greater(counted.field("counts"), 1)).field("values")
+    raise InputError(
+        f"{source.where}: ids occur more than once: {some(twice[:5].to_pylist(), len(twice))}; keep one row per id"
+    )

@@ -1,0 +1,60 @@
+"""Options of the verbs of ``labels``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from gnomon.core.options import Option, ScoringOptions
+
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "npz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(ScoringOptions):
+    """``gnomon score labels``."""
+
+    truth: Annotated[str, Option("table with id, label[, group][, tags...]", metavar="FILE", data=True)]
+    predictions: Annotated[
+        tuple[str, ...],
+        Option("table with id, label; give NAME=FILE, several times, for several systems", metavar="FILE", data=True),
+    ]
+    group: Annotated[
+        str, Option("column whose values may be resampled; 'id' if every row is independent", metavar="COLUMN")
+    ] = ""
+    slice: Annotated[tuple[str, ...], Option("tag column to show scores by; may be repeated", metavar="COLUMN")] = ()
+    missing: Annotated[
+        str,
+        Option("ids without a prediction: an error, counted wrong, or left out", choices=("error", "wrong", "skip")),
+    ] = "error"
+    extra: Annotated[str, Option("predictions for unknown ids: an error, or ignored", choices=("error", "ignore"))] = (
+        "error"
+    )
+    classes: Annotated[
+        str, Option("class set of macro averages: union, present, or labels joined by commas", metavar="SET")
+    ] = "union"
+    zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"))] = "0"
+    separator: Annotated[
+        str,
+        Option("labels are sets, joined by this text (multi-label); an empty cell is the empty set", metavar="TEXT"),
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateOptions:
+    """``gnomon template labels``."""
+
+    directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
+    format: Annotated[str, Option("file format", choices=FORMATS)] = "csv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """``gnomon simulate labels``."""
+
+    directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
+    groups: Annotated[int, Option("subjects", low=1, high=1_000_000)] = 20
+    rows: Annotated[int, Option("rows per subject", low=1, high=10_000_000)] = 200
+    classes: Annotated[int, Option("classes", low=2, high=1000)] = 6
+    format: Annotated[str, Option("file format", choices=FORMATS)] = "csv"
+    seed: Annotated[int, Option("seed of every random number", low=0)] = 0

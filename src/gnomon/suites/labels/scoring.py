@@ -1,0 +1,189 @@
+"""Verb ``score``: align, tally per case, hand over."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gnomon.core import options as opt
+from gnomon.core.cases import Roster
+from gnomon.core.errors import InputError, some
+from gnomon.core.evidence import Finding
+from gnomon.core.ledgers import Ledger
+from gnomon.core.signals import Labels, LabelSets
+from gnomon.core.tallies import Array, Tallies, natural_key, union
+from gnomon.measures import classification, multilabel
+from gnomon.measures.averaging import ClassSet, ZeroDivision
+from gnomon.numerics.counting import pair_counts
+from gnomon.runs.run import Evaluation
+from gnomon.suites.labels import files
+from gnomon.suites.labels.options import ScoreOptions
+from gnomon.suites.labels.protocol import protocol
+
+ONE_GROUP = "(all rows)"
+
+
+def score(options: ScoreOptions) -> list[Evaluation]:
+    """Score every given system against the truth."""
+    truth = files.read_truth(options)
+    sources = files.systems(options.predictions)
+    aligned = [files.read_predictions(source, truth, options) for source in sources]
+    return [_evaluate(truth, predictions, options) for predictions in aligned]
+
+
+def _evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Evaluation:
+    kept = predictions.given if options.missing == "skip" else np.ones(len(truth), dtype=np.bool_)
+    if not kept.any():
+        raise InputError(f"{predictions.source.where}: no id of the truth has a prediction: nothing can be scored")
+    roster, case = _cases(truth, options)
+    sets = pa.types.is_list(truth.labels.type)
+    tally = _tally_sets if sets else _tally_labels
+    tallies, ledgers, true_classes, findings = tally(truth, predictions, case, len(roster), kept)
+    family = next(iter(tallies))
+    facts = {"least_class_groups": _least_class_groups(tallies[family], roster)}
+    class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
+    return Evaluation(
+        protocol=protocol(true_classes, class_set, zero_division, slices=options.slice, sets=sets),
+        suite="labels",
+        system=predictions.source.name,
+        roster=roster,
+        tallies=tallies,
+        ledgers=ledgers,
+        data=files.content_digest(truth.ids, truth.labels, *_columns(truth), pa.array(roster.groups)),
+        predictions=files.content_digest(truth.ids.filter(pa.array(kept)), predictions.labels.filter(pa.array(kept))),
+        coverage=_coverage(truth, predictions, options, int(kept.sum())),
+        findings=(*findings, *_general_findings(truth, predictions, options)),
+        inputs=(files.describe(truth.source), files.describe(predictions.source)),
+        options=opt.record(replace(options, predictions=(predictions.source.where,), truth=truth.source.where)),
+        facts=facts,
+        table=pa.table({"id": truth.ids, "label": predictions.labels}).filter(pa.array(predictions.given)),
+    )
+
+
+def _columns(truth: files.Truth) -> list[pa.Array]:
+    return [*(() if truth.groups is None else (truth.groups,)), *truth.tags.values()]
+
+
+def _cases(truth: files.Truth, options: ScoreOptions) -> tuple[Roster, Array]:
+    """Return who the cases are (one per group and combination of sliced tags) and the case of every row."""
+    level = options.group or files.GROUP
+    groups = truth.groups if truth.groups is not None else pa.array([ONE_GROUP] * len(truth))
+    columns = [files.codes_of(column) for column in (groups, *truth.tags.values())]
+    combined = np.zeros(len(truth), dtype=np.int64)
+    for column in columns:
+        combined = combined * len(column.classes) + column.codes
+        _, combined = np.unique(combined, return_inverse=True)
+    _, first, case = np.unique(combined, return_index=True, return_inverse=True)
+    names = [[column.classes[code] for code in column.codes[first].tolist()] for column in columns]
+    tags = dict(zip(truth.tags, (tuple(column) for column in names[1:]), strict=True))
+    ids = tuple(
+        "/".join([g, *(f"{t}={v}" for t, v in zip(tags, rest, strict=True))]) for g, *rest in zip(*names, strict=True)
+    )
+    return Roster(ids, tuple(names[0]), tags, "row" if level == files.ID else level), case
+
+
+Tallied = tuple[dict[str, Tallies], dict[str, Ledger], tuple[str, ...], list[Finding]]
+
+
+def _tally_labels(truth: files.Truth, predictions: files.Aligned, case: Array, n_cases: int, kept: Array) -> Tallied:
+    true, predicted = files.codes_of(truth.labels), files.codes_of(predictions.labels)
+    findings = _class_findings(true.classes, predicted.classes, predictions.source.where)
+    classes = union([true.classes, predicted.classes])
+    a, b = Labels(true.over(classes)[kept], classes), Labels(predicted.over(classes)[kept], classes)
+    tallies = classification.tally_cases(a, b, case[kept], n_cases)
+    where, t, p, count = pair_counts(a.codes, b.codes, case[kept], len(classes), n_cases)
+    columns = {"truth": t, "predicted": p, "count": count}
+    ledger = Ledger(where, columns, {"truth": classes, "predicted": classes})
+    return {"classification": tallies}, {"confusion": ledger}, true.classes, findings
+
+
+def _tally_sets(truth: files.Truth, predictions: files.Aligned, case: Array, n_cases: int, kept: Array) -> Tallied:
+    true, predicted = files.sets_of(truth.labels), files.sets_of(predictions.labels)
+    findings = _class_findings(true.classes, predicted.classes, predictions.source.where)
+    a, b = LabelSets(true.members[kept], true.classes), LabelSets(predicted.members[kept], predicted.classes)
+    return {"multilabel": multilabel.tally_cases(a, b, case[kept], n_cases)}, {}, true.classes, findings
+
+
+def _least_class_groups(tallies: Tallies, roster: Roster) -> int:
+    codes, names = roster.codes()
+    per_group = tallies.grouped(codes, len(names)).fields["truth"] > 0
+    counts = per_group.sum(axis=0)
+    return int(counts[counts > 0].min()) if counts.any() else 0
+
+
+def _coverage(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions, scored: int) -> dict[str, Any]:
+    return {
+        "complete": scored == len(truth),
+        "rows": {
+            "truth": len(truth),
+            "scored": scored,
+            "missing": predictions.missing,
+            "extra": predictions.extra,
+        },
+        "policy": {"missing": options.missing, "extra": options.extra},
+    }
+
+
+def _class_findings(true: tuple[str, ...], predicted: tuple[str, ...], where: str) -> list[Finding]:
+    findings = []
+    unknown = sorted(set(predicted) - set(true), key=natural_key)
+    if unknown:
+        findings.append(
+            Finding(
+                "labels-never-true",
+                "warning",
+                where,
+                f"{len(unknown)} predicted labels never occur in the truth: {some(unknown)}",
+                "check spelling and number formats of both files",
+            )
+        )
+    if len(true) == 1:
+        findings.append(
+            Finding(
+                "one-class-truth",
+                "warning",
+                where,
+                f"every true label is {true[0]!r}",
+                "a constant answer scores perfectly here; add data of other classes",
+            )
+        )
+    return findings
+
+
+def _general_findings(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> list[Finding]:
+    findings = []
+    if truth.groups is None:
+        findings.append(
+            Finding(
+                "no-groups",
+                "warning",
+                truth.source.where,
+                "no group column, so nothing can be resampled and no interval is given",
+                "add a column 'group' (subject, recording), or --group id if every row is independent",
+            )
+        )
+    if predictions.missing:
+        policy = {"wrong": "counted as wrong", "skip": "left out"}[options.missing]
+        findings.append(
+            Finding(
+                "missing-predictions",
+                "warning",
+                predictions.source.where,
+                f"{predictions.missing} of {len(truth)} ids have no prediction and are {policy}",
+                "predict every id",
+            )
+        )
+    return findings
+
+
+def _class_set(text: str) -> ClassSet:
+    if text in ("union", "present"):
+        return text
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _zero_division(text: str) -> ZeroDivision:
+    return None if text == "none" else 1 if text == "1" else 0
