@@ -69,10 +69,10 @@ class ScoringOptions:
 
 
 def parameters(struct: type) -> list[Parameter]:
-    """Return the fields of an option struct with their types and options."""
+    """Return the fields of an option struct with their types and options, its own before inherited ones."""
     hints = typing.get_type_hints(struct, include_extras=True)
     found = []
-    for field in dataclasses.fields(struct):
+    for field in sorted(dataclasses.fields(struct), key=lambda field: field.name not in struct.__annotations__):
         base, option = _unwrap(hints[field.name], field.name)
         many = typing.get_origin(base) is tuple
         inner = typing.get_args(base)[0] if many else base

@@ -183,16 +183,23 @@ class Tallies:
         Exact for counts below 2**53. Float sums are taken in the fixed order of the rows, not by a
         threaded product, so that the number of threads cannot change a bit.
         """
-        fields = {}
+        factors = np.ascontiguousarray(weights, dtype=np.float64)
+        counts = self._columns("count")
+        sums = self._columns("sum")
+        summed = {"count": factors @ counts, "sum": np.einsum("bg,gc->bc", factors, sums, optimize=False)}
+        fields, used = {}, {"count": 0, "sum": 0}
         for field in self.layout:
-            array = self.fields[field.name]
-            flat = array.reshape(self.n_cases, -1).astype(np.float64)
-            if field.kind == "count":
-                summed = weights.astype(np.float64) @ flat
-            else:
-                summed = np.einsum("bg,gc->bc", weights.astype(np.float64), flat, optimize=False)
-            fields[field.name] = summed.reshape((len(weights), *array.shape[1:]))
+            shape = self.fields[field.name].shape[1:]
+            start = used[field.kind]
+            used[field.kind] = stop = start + math.prod(shape)
+            fields[field.name] = summed[field.kind][:, start:stop].reshape((len(weights), *shape))
         return Totals(fields, self.axes, (len(weights),))
+
+    def _columns(self, kind: str) -> Array:
+        """Return all fields of a kind side by side, ``(cases, columns)``."""
+        parts = [self.fields[f.name].reshape(self.n_cases, -1) for f in self.layout if f.kind == kind]
+        joined = np.concatenate(parts, axis=1) if parts else np.zeros((self.n_cases, 0))
+        return np.asarray(joined, dtype=np.float64)
 
     def without_each(self) -> Totals:
         """Return, for every row, the total of all the other rows."""

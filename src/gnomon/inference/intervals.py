@@ -15,8 +15,9 @@ bca
 Conventions: intervals are clipped to the measure's range. Class sets are frozen on the whole. A replicate in
 which the score is undefined is left out and counted.
 
-Undefined cases: one group (nothing can be resampled); a score that is itself undefined; leave-one-out or
-bootstrap scores that are mostly undefined.
+Undefined cases: one group (nothing can be resampled); a score that is itself undefined; a score that stays
+the same whichever group is left out (a perfect score is no proof of certainty); leave-one-out or bootstrap
+scores that are undefined.
 """
 
 from __future__ import annotations
@@ -157,6 +158,8 @@ def _jackknife_t(measure: Measure, groups: Groups, frozen: Array | None, value: 
     if not scored.defined.all():
         lost = groups.name(int((~scored.defined).sum()))
         return Interval(None, None, f"undefined (without any one of {lost} there is no score)", tuple(notes))
+    if np.ptp(scored.values) == 0:
+        return Interval(None, None, _same(groups), tuple(notes))
     half = t_quantile(0.5 + groups.plan.level / 2, groups.n - 1) * jackknife_se(scored.values)
     return _clipped(measure, value - half, value + half, notes)
 
@@ -169,6 +172,8 @@ def _bootstrap(measure: Measure, groups: Groups, frozen: Array | None, value: fl
         return Interval(None, None, f"undefined (no score in {lost} of {drawn} replicates)", tuple(notes))
     if lost:
         notes.append(f"{lost} of {drawn} replicates left out: score undefined there")
+    if kept[0] == kept[-1]:
+        return Interval(None, None, _same(groups), tuple(notes))
     tails = np.array([0.5 - groups.plan.level / 2, 0.5 + groups.plan.level / 2])
     if groups.plan.method == "bca":
         tails = _bca_tails(measure.score(groups.left_out, frozen), value, kept, tails)
@@ -186,6 +191,10 @@ def _bca_tails(left: Scored, value: float, kept: Array, tails: Array) -> Array:
     acceleration = (pull**3).sum() / (6 * spread) if spread > 0 else 0.0
     z = bias + ndtri(tails)
     return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
+
+
+def _same(groups: Groups) -> str:
+    return f"undefined (the score is the same without any one {groups.level}: no spread to judge by)"
 
 
 def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:

@@ -11,11 +11,9 @@ Conventions
 from __future__ import annotations
 
 import os
-import struct
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -26,12 +24,12 @@ from gnomon.intake.faults import guarded, shown
 from gnomon.intake.header import check_columns
 from gnomon.intake.leaves import Leaf, find_leaves
 from gnomon.intake.limits import MIB, Limits, check_file
-from gnomon.intake.pages import DamagedPageError, Extent, measure_chunk
+from gnomon.intake.pages import Group, measure_chunk, read_footer
 from gnomon.intake.text import is_list, is_texty
+from gnomon.intake.thrift import DamagedError
 
 _MAGIC = b"PAR1"
-_MAX_FOOTER = 64 * MIB
-_OLD_PADDING = 100  # old writers understate the length of a chunk; Arrow looks that much further
+_MAX_FOOTER = 32 * MIB
 _STRICT = {
     "memory_map": False,
     "page_checksum_verification": True,
@@ -43,14 +41,14 @@ _STRICT = {
 def read_parquet(path: str | os.PathLike[str], *, columns: Sequence[str] | None, limits: Limits) -> pa.Table:
     """Return the table in a parquet file; see :func:`gnomon.intake.tables.read_table`."""
     size = check_file(path, limits)
-    _check_ends(path, size)
     with guarded(path, "not a readable parquet file"), pa.OSFile(os.fspath(path), "rb") as file:
+        groups = read_footer(_footer(path, size))
         meta = pq.ParquetFile(file, **_STRICT)
-        names = _check_schema(path, meta, limits)
+        names = _check_schema(path, meta, groups, limits)
         check_columns(path, names, columns)
         wanted = names if columns is None else list(columns)
         leaves = find_leaves(path, meta.schema_arrow, wanted, meta.metadata.num_columns)
-        _check_pages(path, meta.metadata, leaves, size, limits)
+        _check_pages(path, groups, leaves, size, limits)
         coded = [meta.metadata.schema.column(i).path for i, leaf in leaves.items() if is_texty(leaf.type)]
         source = pq.ParquetFile(file, metadata=meta.metadata, read_dictionary=coded, **_STRICT)
         table = source.read(columns=wanted, use_pandas_metadata=False).select(wanted)
@@ -58,27 +56,34 @@ def read_parquet(path: str | os.PathLike[str], *, columns: Sequence[str] | None,
         return _decoded(path, table, limits)
 
 
-def _check_ends(path: str | os.PathLike[str], size: int) -> None:
-    with guarded(path, "cannot be read", "check that you may read it"), Path(path).open("rb") as file:
+def _footer(path: str | os.PathLike[str], size: int) -> bytes:
+    """Return the footer between the marks at the end of the file."""
+    with Path(path).open("rb") as file:
         start = file.read(4)
         file.seek(max(size - 8, 0))
         end = file.read(8)
-    if start != _MAGIC or end[-4:] != _MAGIC or len(end) < 8:
-        raise InputError(
-            f"{shown(path)}: not a parquet file, or cut off: starts with {start!r} and ends with {end[-4:]!r}, "
-            f"expected {_MAGIC!r} at both ends; write the file again"
-        )
-    footer: int = struct.unpack("<I", end[:4])[0]
-    if footer > min(size - 12, _MAX_FOOTER):
-        raise InputError(f"{shown(path)}: the parquet footer claims {footer} bytes of {size}; write the file again")
+        length = int.from_bytes(end[:4], "little")
+        if start != _MAGIC or end[4:] != _MAGIC:
+            raise InputError(
+                f"{shown(path)}: not a parquet file, or cut off: starts with {start!r} and ends with {end[-4:]!r}, "
+                f"expected {_MAGIC!r} at both ends; write the file again"
+            )
+        if length > min(size - 12, _MAX_FOOTER):
+            raise InputError(f"{shown(path)}: the footer claims {length} of {size} bytes; write the file again")
+        file.seek(size - 8 - length)
+        return file.read(length)
 
 
-def _check_schema(path: str | os.PathLike[str], file: pq.ParquetFile, limits: Limits) -> list[str]:
+def _check_schema(
+    path: str | os.PathLike[str], file: pq.ParquetFile, groups: Sequence[Group], limits: Limits
+) -> list[str]:
     names: list[str] = list(file.schema_arrow.names)
     if file.metadata.num_columns > limits.max_columns:
         raise InputError(
             f"{shown(path)}: {file.metadata.num_columns} columns, expected at most {limits.max_columns}; store fewer"
         )
+    if any(len(group.chunks) != file.metadata.num_columns for group in groups):
+        raise DamagedError("a row group does not have all columns")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(f"{shown(path)}: duplicate column {some(twice)}; give every column its own name")
@@ -86,32 +91,22 @@ def _check_schema(path: str | os.PathLike[str], file: pq.ParquetFile, limits: Li
 
 
 def _check_pages(
-    path: str | os.PathLike[str], meta: pq.FileMetaData, leaves: dict[int, Leaf], size: int, limits: Limits
+    path: str | os.PathLike[str], groups: Sequence[Group], leaves: dict[int, Leaf], size: int, limits: Limits
 ) -> None:
     """Refuse a file whose pages, or whose footer, promise more than the limits allow."""
     unpacked = in_memory = 0
     with Path(path).open("rb") as file:
-        for group in map(meta.row_group, range(meta.num_row_groups)):
+        for group in groups:
             for position, leaf in leaves.items():
-                chunk = group.column(position)
-                if not leaf.in_list and chunk.num_values != group.num_rows:
-                    raise DamagedPageError(f"{chunk.num_values} values in a column of {group.num_rows} rows")
-                extent = _measure(file, chunk, size)
-                unpacked += max(extent.decoded_bytes, chunk.total_uncompressed_size)
-                in_memory += max(extent.values, group.num_rows) * leaf.width
+                chunk = group.chunks[position]
+                if not leaf.in_list and chunk.values != group.rows:
+                    raise DamagedError(f"{chunk.values} values in a column of {group.rows} rows")
+                extent = measure_chunk(file, chunk, size)
+                unpacked += max(extent.decoded_bytes, chunk.decoded_bytes)
+                in_memory += max(extent.values, group.rows) * leaf.width
                 limits.check_decoded(path, unpacked, size)
                 # Equal values may share a run of any length, so here only the absolute cap applies.
                 limits.check_decoded(path, in_memory)
-
-
-def _measure(file: BinaryIO, chunk: pq.ColumnChunkMetaData, size: int) -> Extent:
-    start = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < chunk.dictionary_page_offset < start:
-        start = chunk.dictionary_page_offset
-    end = start + chunk.total_compressed_size
-    if not 0 < start <= end <= size:
-        raise DamagedPageError(f"a column lies at bytes {start} to {end} of {size}")
-    return measure_chunk(file, start, min(end + _OLD_PADDING, size) - start, chunk.num_values)
 
 
 def _decoded(path: str | os.PathLike[str], table: pa.Table, limits: Limits) -> pa.Table:

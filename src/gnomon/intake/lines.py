@@ -27,7 +27,7 @@ from gnomon.intake.limits import MIB, Limits
 from gnomon.intake.streams import Stream
 
 _BOM = b"\xef\xbb\xbf"
-_BLOCK = 8 * MIB
+_BLOCK = MIB
 _CELLS_PER_BYTE = 4
 _FREE_CELLS = 4 * MIB
 

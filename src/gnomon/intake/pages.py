@@ -1,157 +1,190 @@
-"""What the pages of a parquet column hold, from their headers, before any of them is decompressed.
+"""What a parquet file declares, from its footer and its page headers, before any page is decompressed.
 
-The footer of a parquet file only claims how large its columns are. What a reader allocates follows the header
-in front of every page, so these are walked first: a header is a small Thrift struct in compact encoding, and
-the compressed size in it leads to the next one.
+The footer only claims how large the columns are; what a reader allocates follows the header in front of every
+page. So both are parsed here: the compressed size in a page header leads to the next one. Arrow could tell
+about the footer as well, but its metadata objects abort the process on a damaged one.
 
 References
 ----------
-The struct ``PageHeader`` of the Apache Parquet format, and the Thrift compact protocol.
+The structs ``FileMetaData`` and ``PageHeader`` of the Apache Parquet format.
 """
 
 from __future__ import annotations
 
-import struct
 from typing import BinaryIO, NamedTuple
 
-_STOP, _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = range(13)
-_UNCOMPRESSED, _COMPRESSED, _DATA, _DICTIONARY, _DATA_V2 = 2, 3, 5, 7, 8
-_NUM_VALUES = 1
+from gnomon.intake.thrift import STRUCT, Compact, CutOffError, DamagedError
+
 _FIRST_READ = 1 << 9
 _LONGEST_HEADER = 1 << 24
-_DEEPEST = 8
+_DEEPEST_SCHEMA = 64
+_OLD_PADDING = 100  # old writers understate the length of a chunk; Arrow looks that much further
 
-Fields = dict[int, object]
+
+class Chunk(NamedTuple):
+    """One column within one group of rows, as the footer describes it."""
+
+    values: int
+    decoded_bytes: int
+    start: int
+    length: int
+
+
+class Group(NamedTuple):
+    """A group of rows."""
+
+    rows: int
+    chunks: list[Chunk]
 
 
 class Extent(NamedTuple):
-    """Totals over the pages of one column chunk."""
+    """Totals over the pages of one chunk."""
 
+    values: int
     decoded_bytes: int
+
+
+def read_footer(data: bytes) -> list[Group]:
+    """Return the row groups in the bytes of a footer."""
+    reader = Compact(data)
+    groups: list[Group] = []
+    rows = -1
+    for number, kind in reader.fields():
+        if number == 2:
+            _check_nesting(reader, kind)
+        elif number == 3:
+            rows = reader.integer(kind)
+        elif number == 4:
+            groups = [_group(reader) for _ in reader.structs(kind)]
+        else:
+            reader.skip(kind)
+    if rows != sum(group.rows for group in groups):
+        raise DamagedError(f"{rows} rows in all, but {sum(group.rows for group in groups)} in its groups")
+    return groups
+
+
+def _check_nesting(reader: Compact, kind: int) -> None:
+    """Refuse a schema so deep that a recursive reader of it would run out of stack."""
+    pending: list[int] = []  # children that are still to come, one number per open level
+    for _ in reader.structs(kind):
+        children = _optional_field(reader, 5)
+        while pending and not pending[-1]:
+            pending.pop()
+        if pending:
+            pending[-1] -= 1
+        if children > 0:
+            pending.append(children)
+        if len(pending) > _DEEPEST_SCHEMA:
+            raise DamagedError(f"a schema nested more than {_DEEPEST_SCHEMA} deep")
+
+
+def _optional_field(reader: Compact, wanted: int) -> int:
+    """Consume a struct and return one of its integers, -1 where it is missing."""
+    value = -1
+    for number, kind in reader.fields():
+        if number == wanted:
+            value = reader.integer(kind)
+        else:
+            reader.skip(kind)
+    return value
+
+
+def _group(reader: Compact) -> Group:
+    chunks: list[Chunk] = []
+    rows = -1
+    for number, kind in reader.fields():
+        if number == 1:
+            chunks = [_chunk(reader) for _ in reader.structs(kind)]
+        elif number == 3:
+            rows = reader.integer(kind)
+        else:
+            reader.skip(kind)
+    if rows < 0:
+        raise DamagedError("a row group without a number of rows")
+    return Group(rows, chunks)
+
+
+def _chunk(reader: Compact) -> Chunk:
+    found: Chunk | None = None
+    for number, kind in reader.fields():
+        if number == 3 and kind == STRUCT:
+            found = _chunk_metadata(reader)
+        else:
+            reader.skip(kind)
+    if found is None:
+        raise DamagedError("a column without metadata")
+    return found
+
+
+def _chunk_metadata(reader: Compact) -> Chunk:
+    found = dict.fromkeys((5, 6, 7, 9), -1)
+    dictionary = 0
+    for number, kind in reader.fields():
+        if number in found:
+            found[number] = reader.integer(kind)
+        elif number == 11:
+            dictionary = reader.integer(kind)
+        else:
+            reader.skip(kind)
+    values, decoded, length, data = found.values()
+    if min(values, decoded, length, data) < 0:
+        raise DamagedError("a column without a size or a place")
+    return Chunk(values, decoded, dictionary if 0 < dictionary < data else data, length)
+
+
+def measure_chunk(file: BinaryIO, chunk: Chunk, size: int) -> Extent:
+    """Walk the pages of a chunk in a file of a size and return what they declare.
+
+    Bytes after the page that completes the promised number of values may be anything; nobody reads them.
+    """
+    values = decoded = 0
+    position, end = chunk.start, chunk.start + chunk.length
+    if end > size:
+        raise DamagedError(f"a column lies at bytes {position} to {end} of {size}")
+    end = min(end + _OLD_PADDING, size)
+    while position < end and values < chunk.values:
+        header, used = _header_at(file, position, end)
+        position += used + header.packed
+        decoded += header.decoded
+        values += header.values
+    if position > end or values < chunk.values:
+        raise DamagedError(f"pages hold {values} values, expected {chunk.values}")
+    return Extent(values, decoded)
+
+
+class _Header(NamedTuple):
+    decoded: int
+    packed: int
     values: int
 
 
-class DamagedPageError(ValueError):
-    """A page header cannot be parsed or contradicts itself."""
-
-
-def measure_chunk(file: BinaryIO, start: int, length: int, values: int) -> Extent:
-    """Walk the pages of one column chunk and return what they declare.
-
-    Parameters
-    ----------
-    file
-        The parquet file, seekable.
-    start, length
-        Where the chunk lies in the file.
-    values
-        How many values the footer promises: bytes after the page that completes them may be anything.
-    """
-    decoded = seen = 0
-    position, end = start, start + length
-    while position < end and seen < values:
-        fields, used = _header_at(file, position, end)
-        decoded += _size(fields, _UNCOMPRESSED)
-        position += used + _size(fields, _COMPRESSED)
-        if _DICTIONARY not in fields:
-            seen += max((_values(fields, kind) for kind in (_DATA, _DATA_V2)), default=0)
-    if position > end or seen < values:
-        raise DamagedPageError(f"pages hold {seen} values in {position - start} of {length} bytes, expected {values}")
-    return Extent(decoded, seen)
-
-
-def _size(fields: Fields, key: int) -> int:
-    size = fields.get(key)
-    if not isinstance(size, int) or size < 0:
-        raise DamagedPageError("a page header has no valid size")
-    return size
-
-
-def _values(fields: Fields, key: int) -> int:
-    inner = fields.get(key)
-    return _size(inner, _NUM_VALUES) if isinstance(inner, dict) else 0
-
-
-def _header_at(file: BinaryIO, position: int, end: int) -> tuple[Fields, int]:
-    """Return the header at a position and its length, reading more only where it is long."""
+def _header_at(file: BinaryIO, position: int, end: int) -> tuple[_Header, int]:
+    """Return the page header at a position and its length, reading more only where it is long."""
     room = min(end - position, _LONGEST_HEADER)
     size = min(_FIRST_READ, room)
     while True:
         file.seek(position)
-        reader = _Compact(file.read(size))
+        reader = Compact(file.read(size))
         try:
-            return reader.struct(), reader.position
-        except (IndexError, struct.error) as error:
+            return _header(reader), reader.position
+        except CutOffError:
             if size >= room:
-                raise DamagedPageError("a page header is cut off") from error
+                raise
         size = min(size * 8, room)
 
 
-class _Compact:
-    """Just enough of the Thrift compact protocol; running out of bytes is an IndexError."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.position = data, 0
-
-    def struct(self, depth: int = 0) -> Fields:
-        """Return the fields of a struct by number; later ones win, as they do in a parquet reader."""
-        if depth > _DEEPEST:
-            raise DamagedPageError("a page header nests too deep")
-        fields: Fields = {}
-        number = 0
-        while (head := self._byte()) != _STOP:
-            step, kind = head >> 4, head & 15
-            number = number + step if step else self._zigzag()
-            fields[number] = self._value(kind, depth)
-        return fields
-
-    def _value(self, kind: int, depth: int) -> object:
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind in (_I16, _I32, _I64):
-            return self._zigzag()
-        if kind == _STRUCT:
-            return self.struct(depth + 1)
-        if kind in (_BYTE, _DOUBLE, _BINARY):
-            self._skip({_BYTE: 1, _DOUBLE: 8}.get(kind) or self._varint())
-        elif kind in (_LIST, _SET):
-            self._items(depth + 1)
+def _header(reader: Compact) -> _Header:
+    decoded = packed = -1
+    values = 0
+    for number, kind in reader.fields():
+        if number == 2:
+            decoded = reader.integer(kind)
+        elif number == 3:
+            packed = reader.integer(kind)
+        elif number in (5, 8) and kind == STRUCT:  # a data page, of the first or the second version
+            values = _optional_field(reader, 1)
         else:
-            raise DamagedPageError(f"a page header holds a value of unknown kind {kind}")
-        return None
-
-    def _items(self, depth: int) -> None:
-        if depth > _DEEPEST:
-            raise DamagedPageError("a page header nests too deep")
-        head = self._byte()
-        count = head >> 4 if head >> 4 < 15 else self._varint()
-        for _ in range(count):
-            if head & 15 in (_TRUE, _FALSE):
-                self._byte()
-            else:
-                self._value(head & 15, depth)
-
-    def _skip(self, size: int) -> None:
-        self.position += size
-        if self.position > len(self.data):
-            raise IndexError(self.position)
-
-    def _byte(self) -> int:
-        value = self.data[self.position]
-        self.position += 1
-        return value
-
-    def _varint(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-            if shift > 63:
-                raise DamagedPageError("a page header holds a number that is too long")
-
-    def _zigzag(self) -> int:
-        value = self._varint()
-        return (value >> 1) ^ -(value & 1)
+            reader.skip(kind)
+    if min(decoded, packed, values) < 0:
+        raise DamagedError("a page without a size or a number of values")
+    return _Header(decoded, packed, values)

@@ -85,10 +85,11 @@ def _tidy_column(column: pa.ChunkedArray, wanted: bool, where: str) -> pa.Chunke
 
 def blank_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return a string column in which empty and white-space cells are null."""
-    blank = pc.equal(pc.utf8_trim_whitespace(column), "")
-    if not pc.any(blank).as_py():
+    # A comparison with "" would do as well, but a Python scalar makes Arrow import pandas where it is installed.
+    filled = pc.binary_length(pc.utf8_trim_whitespace(column)).cast(pa.bool_())
+    if pc.all(filled).as_py():
         return column
-    return pc.if_else(blank, pa.scalar(None, column.type), column)
+    return pc.if_else(filled, column, pa.nulls(len(column), column.type))
 
 
 def _cast(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:

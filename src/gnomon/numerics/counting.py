@@ -11,7 +11,7 @@ How the byte kernels work
 Both walk over explicit vectors and keep a running maximum, so that the range check costs next to nothing.
 
 * Up to 3 classes nothing is looked up. Eight sums over bytes determine all nine cells: with ``a = [t = 1]`` and
-  ``b = [p = 1]`` these are the sums of ``a, b, t, p, a&b, a&p, t&b, t&p``. They are kept in byte lanes and widened
+  ``b = [p = 1]`` these are the sums of ``a, b, a&b, t, p, a&p, t&b, t&p``. They are kept in byte lanes and widened
   before a lane can overflow.
 * Up to 252 classes joint codes ``t * k + p`` are computed a vector at a time and counted in a table of 32-bit
   integers. Good predictions hit few cells, and an increment has to wait for an unfinished one of the same cell;
@@ -25,12 +25,13 @@ All other inputs use scalar kernels that check each code before it is counted.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, NoReturn, TypeVar, cast
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 from numpy.typing import ArrayLike, NDArray
 
@@ -77,7 +78,7 @@ def confusion(truth: ArrayLike, prediction: ArrayLike, n_classes: int) -> Counts
            [0, 1, 1],
            [0, 0, 1]])
     """
-    k = _size("n_classes", n_classes, least=1)
+    k = _size("n_classes", n_classes)
     columns = [_column("truth", truth, k), _column("prediction", prediction, k)]
     n = _common_length(columns)
     table = _zeros(k, k)
@@ -214,8 +215,8 @@ def _column(name: str, values: ArrayLike, stop: int, *, optional: bool = False) 
 def _per_case(
     truth: ArrayLike, prediction: ArrayLike, case: ArrayLike, n_classes: int, n_cases: int
 ) -> tuple[list[_Column], int, int, int]:
-    k = _size("n_classes", n_classes, least=1)
-    m = _size("n_cases", n_cases, least=0)
+    k = _size("n_classes", n_classes)
+    m = _size("n_cases", n_cases)
     columns = [
         _column("truth", truth, k),
         _column("prediction", prediction, k, optional=True),
@@ -224,13 +225,13 @@ def _per_case(
     return columns, _common_length(columns), k, m
 
 
-def _size(name: str, value: int, *, least: int) -> int:
+def _size(name: str, value: int) -> int:
     try:
         size = operator.index(value)
     except TypeError:
-        size = least - 1
-    if size < least:
-        raise InputError(f"{name} is {value!r}, expected an integer of at least {least}")
+        size = -1
+    if size < 0:
+        raise InputError(f"{name} is {value!r}, expected an integer that is not negative")
     return size
 
 
@@ -264,8 +265,8 @@ def _reject(columns: list[_Column]) -> NoReturn:
         raise AssertionError("a kernel refused codes that are all in range")
     index, column = worst
     raise InputError(
-        f"{column.name}[{index}] is {column.codes[index]}, expected a code from {column.low} to {column.stop - 1} "
-        f"({column.stop} in all)"
+        f"{column.name}[{index}] is {column.codes[index]}, expected a code in [{column.low}, {column.stop}); "
+        "correct the code or count more classes or cases"
     )
 
 
@@ -284,9 +285,9 @@ def _few(truth: NDArray[np.uint8], prediction: NDArray[np.uint8], k: int) -> tup
     """Confusion of at most 3 classes and the largest code."""
     sums = np.zeros(8, np.int64)
     largest = 0
-    for t, p, _ in _whole_vectors(truth, prediction, _BYTES):
-        largest = max(largest, _sum_products(t.ctypes.data, p.ctypes.data, t.size // _BYTES, sums))
-    a, b, t_sum, p_sum, n11, a_p, t_b, t_p = (int(value) for value in sums)
+    for t, p in _whole_vectors(truth, prediction, _BYTES):
+        largest = max(largest, _sum_products(t.ctypes.data, p.ctypes.data, t.size // _BYTES, sums.ctypes.data))
+    a, b, n11, t_sum, p_sum, a_p, t_b, t_p = (int(value) for value in sums)
     n12, n21, n22 = (a_p - n11) // 2, (t_b - n11) // 2, (t_p - n11) // 2
     n10, n01 = a - n11 - n12, b - n11 - n21
     n20, n02 = (t_sum - a) // 2 - n21 - n22, (p_sum - b) // 2 - n12 - n22
@@ -298,10 +299,264 @@ def _few(truth: NDArray[np.uint8], prediction: NDArray[np.uint8], k: int) -> tup
 def _many(truth: NDArray[np.uint8], prediction: NDArray[np.uint8], k: int) -> tuple[Counts, int]:
     """Confusion of at most ``_MOST_CLASSES`` classes and the largest code; fewer than 2**32 samples."""
     counts = np.zeros((k + _LANES, k), np.uint32)
-    largest = padding = 0
-    for t, p, padding in _whole_vectors(truth, prediction, _STEP):  # noqa: B007
+    largest = 0
+    for t, p in _whole_vectors(truth, prediction, _STEP):
         largest = max(largest, _count_joint(t.ctypes.data, p.ctypes.data, t.size // _STEP, k, counts.ctypes.data))
     table = counts[_LANES:].astype(np.int64)
     table.flat[:: k + 1] += counts[:_LANES].sum(axis=0, dtype=np.int64)
-    table[0, 0] -= padding
+    table[0, 0] -= -truth.size % _STEP
     return table, largest
+
+
+def _whole_vectors(
+    truth: NDArray[np.uint8], prediction: NDArray[np.uint8], width: int
+) -> Iterator[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+    """Cut into a part of whole vectors and a last vector, padded with class 0 on both sides."""
+    whole = truth.size // width * width
+    yield truth[:whole], prediction[:whole]
+    if whole < truth.size:
+        padded = np.zeros((2, width), np.uint8)
+        padded[0, : truth.size - whole] = truth[whole:]
+        padded[1, : truth.size - whole] = prediction[whole:]
+        yield padded[0], padded[1]
+
+
+def _runs(keys: Counts, cells: int) -> tuple[Counts, Counts]:
+    """Distinct keys, sorted, and how often each occurs; ``keys`` is overwritten."""
+    if cells <= 2 * keys.size + 1024:
+        dense = np.bincount(keys, minlength=cells)
+        found = np.flatnonzero(dense)
+        return found, dense[found]
+    keys.sort()
+    starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if keys.size else keys
+    return keys[starts], np.diff(starts, append=keys.size)
+
+
+def _jit(function: _Function) -> _Function:
+    """Compile on first use and keep the machine code on disk where that is possible."""
+    try:
+        return cast(_Function, njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # no writable place for a cache
+        return cast(_Function, njit(nogil=True)(function))
+
+
+def _emit(function: _Function) -> _Function:
+    """Make a function that writes machine code by hand callable from compiled code."""
+    return cast(_Function, intrinsic(function))
+
+
+@_emit
+def _load(_: Any, address: Any, like: Any) -> Any:
+    """Read a value of the type of ``like`` at an address."""
+
+    def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
+        value = builder.load(builder.inttoptr(arguments[0], context.get_value_type(like).as_pointer()))
+        value.align = 1
+        return value
+
+    return like(address, like), code
+
+
+@_emit
+def _products_of(_: Any, truth: Any, prediction: Any, steps: Any, sums: Any) -> Any:
+    """Add the eight sums over ``1 .. _FLUSH`` vectors to ``sums`` and return the largest byte."""
+
+    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        vector = ir.VectorType(_I8, _BYTES)
+        zero, one = _splat(vector, 0), _splat(vector, 1)
+        truth, prediction = (builder.inttoptr(argument, vector.as_pointer()) for argument in arguments[:2])
+        loop = _Loop(builder, arguments[2], [zero] * 9)
+        for pointer in (truth, prediction):
+            _prefetch(builder, builder.gep(pointer, [builder.add(loop.index, _I64(_AHEAD))]))
+        t, p = (_vector_at(builder, pointer, loop.index) for pointer in (truth, prediction))
+        a, b = (builder.sext(builder.icmp_unsigned("==", codes, one), vector) for codes in (t, p))  # 0 or -1
+        taken = (a, b, builder.and_(a, b))
+        added = (t, p, builder.and_(a, p), builder.and_(t, b), builder.and_(t, p))
+        lanes = [builder.sub(lane, term) for lane, term in zip(loop.carried[:3], taken, strict=True)]
+        lanes += [builder.add(lane, term) for lane, term in zip(loop.carried[3:8], added, strict=True)]
+        largest = _larger(builder, loop.carried[8], _larger(builder, t, p))
+        lanes = loop.close([*lanes, largest])
+        wide = ir.VectorType(_I16, _BYTES)
+        for position, lane in enumerate(lanes[:8]):
+            total = _reduce(builder, "add", builder.zext(lane, wide))
+            pointer = builder.gep(builder.inttoptr(arguments[3], _I64.as_pointer()), [_I64(position)])
+            builder.store(builder.add(builder.load(pointer), builder.zext(total, _I64)), pointer)
+        return builder.zext(_reduce(builder, "umax", lanes[8]), _I64)
+
+    return types.int64(truth, prediction, steps, sums), code
+
+
+@_emit
+def _joint_of(_: Any, truth: Any, prediction: Any, steps: Any, classes: Any, table: Any) -> Any:
+    """Count ``steps`` vectors of joint codes in a table of 32-bit counts and return the largest byte."""
+
+    def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
+        vector, wide = ir.VectorType(_I8, _STEP), ir.VectorType(_I16, _STEP)
+        truth, prediction = (builder.inttoptr(argument, vector.as_pointer()) for argument in arguments[:2])
+        cells = builder.inttoptr(arguments[4], _I32.as_pointer())
+        k = _spread(builder, builder.trunc(arguments[3], _I16), wide)
+        last = _spread(builder, builder.trunc(builder.sub(arguments[3], _I64(1)), _I8), vector)
+        lanes = builder.mul(k, ir.Constant(wide, [position % _LANES for position in range(_STEP)]))
+        table_start = builder.mul(k, _splat(wide, _LANES))
+        loop = _Loop(builder, arguments[2], [_splat(vector, 0)])
+        t, p = (_vector_at(builder, pointer, loop.index) for pointer in (truth, prediction))
+        largest = _larger(builder, loop.carried[0], _larger(builder, t, p))
+        t, p = (_smaller(builder, codes, last) for codes in (t, p))
+        row, column = builder.zext(t, wide), builder.zext(p, wide)
+        joint = builder.add(builder.mul(row, k), builder.add(column, table_start))
+        joint = builder.select(builder.icmp_unsigned("==", t, p), builder.add(row, lanes), joint)
+        words = builder.bitcast(joint, ir.VectorType(_I64, _STEP // 4))
+        for position in range(_STEP):
+            word = builder.extract_element(words, _I32(position // 4))
+            cell = builder.and_(builder.lshr(word, _I64(position % 4 * 16)), _I64(0xFFFF))
+            pointer = builder.gep(cells, [cell])
+            builder.store(builder.add(builder.load(pointer), _I32(1)), pointer)
+        return builder.zext(_reduce(builder, "umax", loop.close([largest])[0]), _I64)
+
+    return types.int64(truth, prediction, steps, classes, table), code
+
+
+class _Loop:
+    """A counted loop of at least one round that carries values; opened here, ended by :meth:`close`."""
+
+    def __init__(self, builder: Any, rounds: Any, first: list[Any]) -> None:
+        self._builder, self._rounds = builder, rounds
+        before = builder.block
+        self._body = builder.append_basic_block("body")
+        builder.branch(self._body)
+        builder.position_at_end(self._body)
+        self.index = builder.phi(_I64)
+        self.index.add_incoming(_I64(0), before)
+        self.carried = [builder.phi(value.type) for value in first]
+        for slot, value in zip(self.carried, first, strict=True):
+            slot.add_incoming(value, before)
+
+    def close(self, values: list[Any]) -> list[Any]:
+        """Go round again with these values; after the last round they are the result."""
+        builder = self._builder
+        following = builder.add(self.index, _I64(1))
+        for slot, value in zip([self.index, *self.carried], [following, *values], strict=True):
+            slot.add_incoming(value, self._body)
+        after = builder.append_basic_block("after")
+        jump = builder.cbranch(builder.icmp_unsigned("<", following, self._rounds), self._body, after)
+        jump.set_metadata("llvm.loop", _as_it_is(builder.module))
+        builder.position_at_end(after)
+        return values
+
+
+def _as_it_is(module: Any) -> Any:
+    """Loop metadata against unrolling, which would push the carried vectors out of the registers."""
+    node = module.add_metadata([module.add_metadata(["llvm.loop.unroll.disable"])])
+    if node.operands[0] is not node:  # loop metadata must name itself first
+        node.operands = (node, *node.operands)
+    return node
+
+
+def _splat(vector: Any, value: int) -> Any:
+    return ir.Constant(vector, [value] * vector.count)
+
+
+def _spread(builder: Any, value: Any, vector: Any) -> Any:
+    """Copy a value that is known at run time to all places of a vector."""
+    undefined = ir.Constant(vector, ir.Undefined)
+    first = builder.insert_element(undefined, value, _I32(0))
+    return builder.shuffle_vector(first, undefined, _splat(ir.VectorType(_I32, vector.count), 0))
+
+
+def _vector_at(builder: Any, pointer: Any, index: Any) -> Any:
+    value = builder.load(builder.gep(pointer, [index]))
+    value.align = 1
+    return value
+
+
+def _larger(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_unsigned(">", a, b), a, b)
+
+
+def _smaller(builder: Any, a: Any, b: Any) -> Any:
+    return builder.select(builder.icmp_unsigned("<", a, b), a, b)
+
+
+def _reduce(builder: Any, operation: str, vector: Any) -> Any:
+    item = vector.type.element
+    name = f"llvm.vector.reduce.{operation}.v{vector.type.count}i{item.width}"
+    function = get_or_insert_function(builder.module, ir.FunctionType(item, [vector.type]), name)
+    return builder.call(function, [vector])
+
+
+def _prefetch(builder: Any, pointer: Any) -> None:
+    """Ask for data that will be read soon; an address past the end is allowed."""
+    kind = ir.FunctionType(ir.VoidType(), [_I8.as_pointer(), _I32, _I32, _I32])
+    function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+    read, keep, data = _I32(0), _I32(3), _I32(1)
+    builder.call(function, [builder.bitcast(pointer, _I8.as_pointer()), read, keep, data])
+
+
+@_jit
+def _sum_products(truth: int, prediction: int, steps: int, sums: int) -> int:
+    largest = 0
+    for start in range(0, steps, _FLUSH):
+        some = min(steps - start, _FLUSH)
+        offset = start * _BYTES
+        largest = max(largest, _products_of(truth + offset, prediction + offset, some, sums))
+    return largest
+
+
+@_jit
+def _count_joint(truth: int, prediction: int, steps: int, k: int, table: int) -> int:
+    if steps == 0:
+        return 0
+    return _joint_of(truth, prediction, steps, k, table)
+
+
+@_jit
+def _count_any(
+    truth: int, truth_stride: int, truth_like: int, prediction: int, stride: int, like: int, n: int, k: int, table: Any
+) -> bool:
+    cells = table.reshape(-1)
+    for i in range(n):
+        t = np.int64(_load(truth + i * truth_stride, truth_like))
+        p = np.int64(_load(prediction + i * stride, like))
+        if t < 0 or t >= k or p < 0 or p >= k:
+            return False
+        cells[t * k + p] += 1
+    return True
+
+
+@_jit
+def _count_classes(
+    truth: int, truth_stride: int, truth_like: int,
+    prediction: int, stride: int, like: int,
+    case: int, case_stride: int, case_like: int,
+    low: int, n: int, k: int, m: int,
+    tp: Any, truth_support: Any, predicted_support: Any,
+) -> bool:
+    for i in range(n):
+        t = np.int64(_load(truth + i * truth_stride, truth_like))
+        p = np.int64(_load(prediction + i * stride, like))
+        c = np.int64(_load(case + i * case_stride, case_like))
+        if t < 0 or t >= k or p < low or p >= k or c < 0 or c >= m:
+            return False
+        truth_support[c, t] += 1
+        tp[c, t] += t == p
+        if p >= 0:
+            predicted_support[c, p] += 1
+    return True
+
+
+@_jit
+def _number_cells(
+    truth: int, truth_stride: int, truth_like: int,
+    prediction: int, stride: int, like: int,
+    case: int, case_stride: int, case_like: int,
+    low: int, n: int, k: int, m: int,
+    keys: Any,
+) -> bool:
+    for i in range(n):
+        t = np.int64(_load(truth + i * truth_stride, truth_like))
+        p = np.int64(_load(prediction + i * stride, like))
+        c = np.int64(_load(case + i * case_stride, case_like))
+        if t < 0 or t >= k or p < low or p >= k or c < 0 or c >= m:
+            return False
+        keys[i] = (c * k + t) * (k + 1) + p + 1
+    return True

@@ -27,7 +27,7 @@ def render(items: Sequence[Table | View]) -> str:
     stream = io.StringIO()
     console = Console(file=stream, width=WIDE, color_system=None, highlight=False)
     _show(console, items)
-    return stream.getvalue()
+    return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
 def display(items: Sequence[Table | View], stream: Any = None) -> None:

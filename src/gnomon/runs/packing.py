@@ -37,9 +37,9 @@ def pack_tallies(tallies: Mapping[str, Tallies]) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for family, part in tallies.items():
         layout = [[f.name, list(f.axes), f.kind, f.unit] for f in part.layout]
-        arrays[f"{family}/meta"] = _text({"layout": layout, "axes": {k: list(v) for k, v in part.axes.items()}})
+        arrays[f"{family}.meta"] = _text({"layout": layout, "axes": {k: list(v) for k, v in part.axes.items()}})
         for name, array in part.fields.items():
-            arrays[f"{family}/{name}"] = _narrow(array)
+            arrays[f"{family}.{name}"] = _narrow(array)
     return arrays
 
 
@@ -56,10 +56,10 @@ def pack_ledgers(ledgers: Mapping[str, Ledger]) -> dict[str, Array]:
     """Return ledgers as named arrays."""
     arrays: dict[str, Array] = {}
     for family, ledger in ledgers.items():
-        arrays[f"{family}/meta"] = _text({"labels": {k: list(v) for k, v in ledger.labels.items()}})
-        arrays[f"{family}/case"] = _narrow(ledger.case)
+        arrays[f"{family}.meta"] = _text({"labels": {k: list(v) for k, v in ledger.labels.items()}})
+        arrays[f"{family}.case"] = _narrow(ledger.case)
         for name, column in ledger.columns.items():
-            arrays[f"{family}/column.{name}"] = _narrow(column)
+            arrays[f"{family}.column.{name}"] = _narrow(column)
     return arrays
 
 
@@ -80,9 +80,9 @@ def read_packed(path: Path) -> dict[str, Array]:
 def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], dict[str, Array]]]:
     found: dict[str, dict[str, Array]] = {}
     for key, array in arrays.items():
-        family, slash, name = key.rpartition("/")
-        if not slash:
-            raise IntegrityError(f"unexpected array {key!r} in a run's npz: expected family/name")
+        family, dot, name = key.partition(".")
+        if not dot:
+            raise IntegrityError(f"unexpected array {key!r} in a run's npz: expected family.name")
         found.setdefault(family, {})[name] = array
     out = []
     for family, part in found.items():

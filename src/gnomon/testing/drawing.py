@@ -1,0 +1,99 @@
+"""Random cases of each signal, chosen to be nasty: few samples, one class, absent classes, missing predictions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import GnomonError
+from gnomon.core.signals import NONE, Labels, LabelSets
+from gnomon.core.tallies import Array
+
+
+class Drawer(ABC):
+    """How to draw truth and prediction of one signal, and how to change them."""
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator) -> tuple[Any, Any]:
+        """Return truth and prediction of one case."""
+
+    @abstractmethod
+    def perfect(self, truth: Any) -> Any:
+        """Return the prediction that makes no error."""
+
+    def renamed(self, signal: Any, names: Mapping[str, str]) -> Any:
+        """Return the signal with its classes renamed, or ``None`` where it has no classes."""
+        del signal, names
+        return None
+
+    def widened(self, signal: Any, extra: str) -> Any:
+        """Return the signal over a class list with one more, absent class, or ``None``."""
+        del signal, extra
+        return None
+
+
+class LabelsDrawer(Drawer):
+    """Single labels."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[Labels, Labels]:
+        """Draw 0 to 40 samples over 1 to 5 classes, in which some classes may not occur."""
+        classes = tuple(str(i) for i in rng.permutation(int(rng.integers(1, 6))))
+        n = int(rng.choice([0, 1, 2, int(rng.integers(3, 41))]))
+        truth = rng.integers(0, len(classes), n)
+        noise = rng.integers(NONE if rng.random() < 0.3 else 0, len(classes), n)
+        return Labels(truth, classes), Labels(np.where(rng.random(n) < rng.random(), truth, noise), classes)
+
+    def perfect(self, truth: Labels) -> Labels:
+        """Repeat the truth."""
+        return truth
+
+    def renamed(self, signal: Labels, names: Mapping[str, str]) -> Labels:
+        """Rename classes."""
+        return Labels(signal.codes, tuple(names.get(label, label) for label in signal.classes))
+
+    def widened(self, signal: Labels, extra: str) -> Labels:
+        """Add an absent class."""
+        return Labels(signal.codes, (*signal.classes, extra))
+
+
+class LabelSetsDrawer(Drawer):
+    """Sets of labels."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[LabelSets, LabelSets]:
+        """Draw 0 to 40 samples over 1 to 5 classes; sets may be empty."""
+        classes = tuple(str(i) for i in rng.permutation(int(rng.integers(1, 6))))
+        n = int(rng.choice([0, 1, 2, int(rng.integers(3, 41))]))
+        truth = rng.random((n, len(classes))) < rng.random()
+        flips = rng.random((n, len(classes))) < rng.random() / 2
+        return LabelSets(truth, classes), LabelSets(truth ^ flips, classes)
+
+    def perfect(self, truth: LabelSets) -> LabelSets:
+        """Repeat the truth."""
+        return truth
+
+    def renamed(self, signal: LabelSets, names: Mapping[str, str]) -> LabelSets:
+        """Rename classes."""
+        return LabelSets(signal.members, tuple(names.get(label, label) for label in signal.classes))
+
+    def widened(self, signal: LabelSets, extra: str) -> LabelSets:
+        """Add an absent class."""
+        empty: Array = np.zeros((len(signal), 1), dtype=np.bool_)
+        return LabelSets(np.hstack([signal.members, empty]), (*signal.classes, extra))
+
+
+_DRAWERS: dict[type, Drawer] = {Labels: LabelsDrawer(), LabelSets: LabelSetsDrawer()}
+
+
+def generate(signal: type, how: Drawer) -> None:
+    """Register how to draw a signal."""
+    _DRAWERS[signal] = how
+
+
+def drawer(signal: type) -> Drawer:
+    """Return how to draw a signal."""
+    if signal not in _DRAWERS:
+        raise GnomonError(f"no way to draw {signal.__name__}: register one with gnomon.testing.generate")
+    return _DRAWERS[signal]

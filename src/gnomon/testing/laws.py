@@ -1,0 +1,172 @@
+"""The laws themselves. Each takes a measure and some drawn cases and says what is broken, or nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gnomon.core import registry
+from gnomon.core.canonical import encode
+from gnomon.core.measure import Measure
+from gnomon.core.tallies import Tallies, Totals
+from gnomon.testing.drawing import Drawer, drawer
+
+Case = tuple[Any, Any]
+Law = Callable[[Measure, Sequence[Case], Drawer, np.random.Generator], str]
+CLOSE = 1e-12
+
+
+def check(measure: Measure, seed: int) -> list[str]:
+    """Try every law on cases drawn with a seed; return what is broken."""
+    rng = np.random.default_rng(seed)
+    draw = drawer(measure.signal)
+    cases = [draw.draw(rng) for _ in range(int(rng.integers(1, 7)))]
+    broken = []
+    for name, law in LAWS.items():
+        complaint = law(measure, cases, draw, rng)
+        if complaint:
+            broken.append(f"{measure!r} breaks '{name}' (seed {seed}): {complaint}")
+    return broken
+
+
+def value(measure: Measure, totals: Totals) -> float | None:
+    """Return a score, or ``None`` where it is undefined."""
+    scored = measure.score(totals)
+    return float(scored.values) if bool(scored.defined) else None
+
+
+def _tally(measure: Measure, cases: Sequence[Case]) -> Tallies:
+    return Tallies.stack([measure.tally(truth, prediction) for truth, prediction in cases])
+
+
+def merges(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """Shards in any order score exactly as the whole."""
+    del draw
+    rows = [measure.tally(truth, prediction) for truth, prediction in cases]
+    whole = value(measure, Tallies.stack(rows).total())
+    order = rng.permutation(len(rows)).tolist()
+    cut = int(rng.integers(0, len(rows) + 1))
+    shards = [Tallies.stack([rows[i] for i in part]) for part in (order[:cut], order[cut:]) if part]
+    merged = value(measure, Tallies.stack(shards).total())
+    return "" if merged == whole else f"whole {whole!r}, merged shards {merged!r}"
+
+
+def perfect(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """A prediction without error reaches the declared best value, or is undefined with a reason."""
+    del rng
+    totals = _tally(measure, [(truth, draw.perfect(truth)) for truth, _ in cases]).total()
+    found = value(measure, totals)
+    if found is None:
+        return "" if measure.why(totals) else "undefined without a reason"
+    absent = getattr(measure, "label", None)
+    if absent is not None and (absent not in totals.axes["class"] or not measure.count(totals)):
+        return ""  # a class that does not occur takes the value of the zero-division policy
+    return "" if math.isclose(found, measure.best, abs_tol=CLOSE) else f"perfect scores {found}, best is {measure.best}"
+
+
+def bounded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """Scores stay in the declared range, and an undefined score says why."""
+    del draw, rng
+    totals = _tally(measure, cases).total()
+    found = value(measure, totals)
+    if found is None:
+        return "" if measure.why(totals) else "undefined without a reason"
+    low, high = measure.bounds
+    return "" if low - CLOSE <= found <= high + CLOSE else f"{found} is outside [{low}, {high}]"
+
+
+def renaming(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """Renaming classes changes nothing."""
+    names = {str(i): f"class {j}" for i, j in enumerate(rng.permutation(10).tolist())}
+    renamed = [(draw.renamed(truth, names), draw.renamed(prediction, names)) for truth, prediction in cases]
+    if renamed[0][0] is None:
+        return ""
+    parameters = {f.name: _renamed(getattr(measure, f.name), f.name, names) for f in dataclasses.fields(measure)}
+    before = value(measure, _tally(measure, cases).total())
+    after = value(type(measure)(**parameters), _tally(measure, renamed).total())
+    return "" if _close(before, after) else f"{before} became {after}"
+
+
+def absent_class(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """A class that nobody uses changes nothing, unless the class set names it."""
+    del rng
+    wider = [(draw.widened(truth, "absent"), draw.widened(prediction, "absent")) for truth, prediction in cases]
+    if wider[0][0] is None:
+        return ""
+    before = value(measure, _tally(measure, cases).total())
+    after = value(measure, _tally(measure, wider).total())
+    return "" if _close(before, after) else f"{before} became {after}"
+
+
+def batches(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """Scoring many totals at once gives what scoring each gives."""
+    del draw
+    tallies = _tally(measure, cases)
+    weights = rng.integers(0, 3, size=(4, tallies.n_cases))
+    batch = tallies.weighted(weights)
+    scored = measure.score(batch)
+    if scored.values.shape != (4,) or scored.defined.shape != (4,):
+        return f"expected shape (4,), but got {scored.values.shape} and {scored.defined.shape}"
+    for row in range(4):
+        one = Totals({name: array[row] for name, array in batch.fields.items()}, batch.axes)
+        together = float(scored.values[row]) if scored.defined[row] else None
+        if not _close(value(measure, one), together):
+            return f"alone {value(measure, one)}, in a batch {together}"
+    return ""
+
+
+def frozen(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """On the whole, the frozen class set gives the same score."""
+    del draw, rng
+    totals = _tally(measure, cases).total()
+    scored = measure.score(totals, measure.freeze(totals))
+    again = float(scored.values) if bool(scored.defined) else None
+    return "" if again == value(measure, totals) else f"{value(measure, totals)} became {again} when frozen"
+
+
+def identities(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """What the measure says cannot be true of tallies is not said of true ones."""
+    del draw, rng
+    return "; ".join(measure.identities(_tally(measure, cases)))
+
+
+def recorded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+    """A measure can be rebuilt from its record, and equal measures have equal names."""
+    del cases, draw, rng
+    encode(measure.record())
+    again = type(measure).from_parameters(measure.record()["parameters"])
+    if again != measure or repr(again) != repr(measure) or hash(again) != hash(measure):
+        return f"the record gives {again!r}"
+    known = any(type(example) is type(measure) for example in registry.measures())
+    return "" if not known or registry.measure(measure.record()) == measure else "the registry gives another measure"
+
+
+def _renamed(parameter: Any, name: str, names: dict[str, str]) -> Any:
+    if name == "label":
+        return names.get(parameter, parameter)
+    if isinstance(parameter, tuple):
+        return tuple(names.get(item, item) for item in parameter)
+    return parameter
+
+
+def _close(a: float | None, b: float | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return math.isclose(a, b, rel_tol=CLOSE, abs_tol=CLOSE)
+
+
+LAWS: dict[str, Law] = {
+    "shards merge": merges,
+    "a perfect prediction is best": perfect,
+    "scores stay in range": bounded,
+    "names of classes do not matter": renaming,
+    "an absent class does not matter": absent_class,
+    "batches agree": batches,
+    "freezing on the whole changes nothing": frozen,
+    "identities hold": identities,
+    "records rebuild": recorded,
+}

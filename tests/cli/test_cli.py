@@ -1,0 +1,170 @@
+"""The command line as a user meets it: exit codes, one-line errors, machine output on stdout."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gnomon.cli.main import main
+
+
+def call(capsys, *arguments):
+    with pytest.raises(SystemExit) as left:
+        main([str(item) for item in arguments])
+    captured = capsys.readouterr()
+    return left.value.code, captured.out, captured.err
+
+
+@pytest.fixture
+def pair(tmp_path, capsys):
+    code, out, _ = call(capsys, "template", "labels", tmp_path / "data")
+    assert code == 0
+    return out.split()
+
+
+@pytest.fixture
+def runs(tmp_path, capsys):
+    call(capsys, "simulate", "labels", tmp_path / "d", "--groups", 8, "--rows", 40)
+    files = {name: tmp_path / "d" / f"{name}.csv" for name in ("truth", "strong", "weak")}
+    options = ("--predictions", files["strong"], "--predictions", f"w={files['weak']}", "--out", tmp_path / "runs")
+    code, _, err = call(capsys, "score", "labels", "--truth", files["truth"], *options)
+    assert code == 0
+    return [line.removeprefix("run: ") for line in err.splitlines()]
+
+
+def test_score_prints_a_table_and_names_the_run(capsys, pair, tmp_path):
+    code, out, err = call(
+        capsys, "score", "labels", "--truth", pair[0], "--predictions", pair[1], "--out", tmp_path / "r"
+    )
+    assert code == 0
+    assert "macro f1" in out
+    assert "0.778" in out
+    assert err.startswith("run: ")
+
+
+def test_json_is_alone_on_stdout(capsys, pair, tmp_path):
+    arguments = ("score", "labels", "--truth", pair[0], "--predictions", pair[1], "--out", tmp_path / "r", "--json")
+    code, out, err = call(capsys, *arguments)
+    record = json.loads(out)
+    assert code == 0
+    assert record["runs"][0]["system"] == "predictions"
+    assert {score["name"] for score in record["runs"][0]["scores"]} >= {"accuracy", "macro_f1", "f1[walking]"}
+    assert "run: " in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("score", "labels", "--truth", "absent.csv", "--predictions", "x.csv"), ["absent.csv", "no such file"]),
+        (("score", "labels", "--truth", "t.csv"), ["--predictions"]),
+        (("score", "nothing"), ["nothing"]),
+        (("frobnicate",), ["frobnicate", "--help"]),
+        (("verify", "absent"), ["absent"]),
+        (("report", "absent"), ["absent"]),
+        (("score", "labels", "--truth", "t", "--predictions", "p", "--missing", "maybe"), ["maybe", "skip"]),
+        (("score", "labels", "--truth", "t", "--predictions", "p", "--level", "2"), ["level", "2"]),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(capsys, arguments, words):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1
+    assert all(word in err for word in words), err
+
+
+def test_tracebacks_only_with_debug():
+    command = [sys.executable, "-m", "gnomon", "score", "labels", "--truth", "absent.csv", "--predictions", "x"]
+    plain = subprocess.run(command, capture_output=True, text=True)
+    debug = subprocess.run([*command, "--debug"], capture_output=True, text=True)
+    assert plain.returncode == 2
+    assert "Traceback" not in plain.stderr
+    assert "Traceback" in debug.stderr
+
+
+def test_report_in_every_format(capsys, runs, tmp_path):
+    for form in ("terminal", "csv", "markdown", "html", "json"):
+        code, out, _ = call(capsys, "report", *runs, "--format", form)
+        assert code == 0
+        assert "strong" in out
+    code, out, err = call(capsys, "report", tmp_path / "runs", "--format", "markdown", "--output", tmp_path / "o/r.md")
+    assert (code, out) == (0, "")
+    assert "| system |" in (tmp_path / "o/r.md").read_text()
+    assert "wrote" in err
+
+
+def test_compare(capsys, runs):
+    code, out, _ = call(capsys, "compare", *runs, "--measure", "accuracy", "--measure", "kappa", "--json")
+    assert code == 0
+    assert [row["measure"]["value"] for row in json.loads(out)["tables"][0]["rows"]] == ["accuracy", "kappa"]
+    code, _, err = call(capsys, "compare", runs[0])
+    assert code == 2
+    assert "at least two" in err
+    code, _, err = call(capsys, "compare", *runs, "--measure", "beauty")
+    assert code == 2
+    assert "beauty" in err
+
+
+def test_compare_refuses_different_data(capsys, runs, pair, tmp_path):
+    call(capsys, "score", "labels", "--truth", pair[0], "--predictions", pair[1], "--out", tmp_path / "other")
+    code, _, err = call(capsys, "compare", runs[0], tmp_path / "other")
+    assert code == 2
+    assert "different data" in err
+
+
+def test_verify_and_list(capsys, runs, tmp_path):
+    code, out, _ = call(capsys, "verify", *runs)
+    assert code == 0
+    assert out.count("ok") >= 8
+    code, out, _ = call(capsys, "list", "runs", "--runs", tmp_path / "runs")
+    assert code == 0
+    assert "complete" in out
+    with open(f"{runs[0]}/scores.json", "r+b") as stream:
+        stream.seek(100)
+        stream.write(b"#")
+    code, out, _ = call(capsys, "verify", *runs, "--json")
+    assert code == 1
+    assert json.loads(out)["passed"] is False
+    for what in ("suites", "measures"):
+        code, out, _ = call(capsys, "list", what)
+        assert code == 0
+        assert "labels" in out or "classification" in out
+
+
+def test_scoring_again_gives_the_same_run_and_bytes(capsys, pair, tmp_path):
+    seen = []
+    for _ in range(2):
+        call(capsys, "score", "labels", "--truth", pair[0], "--predictions", pair[1], "--out", tmp_path / "r")
+        (run,) = (tmp_path / "r").iterdir()
+        seen.append((run.name, (run / "scores.json").read_bytes(), (run / "tallies.npz").read_bytes()))
+    assert seen[0] == seen[1]
+
+
+def test_completion_offers_verbs_suites_and_options(monkeypatch):
+    def complete(line, count):
+        environment = {"_GNOMON_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(count)}
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        done = subprocess.run([sys.executable, "-m", "gnomon"], capture_output=True, text=True)
+        return [item.partition(",")[2] for item in done.stdout.split()]
+
+    assert "score" in complete("gnomon sc", 1)
+    assert "labels" in complete("gnomon score ", 2)
+    assert "--truth" in complete("gnomon score labels --tr", 3)
+    assert "skip" in complete("gnomon score labels --missing ", 4)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_script(capsys, shell):
+    code, out, _ = call(capsys, "completion", shell)
+    assert code == 0
+    assert "_GNOMON_COMPLETE" in out
+
+
+def test_demo_quick(capsys, tmp_path):
+    code, out, _ = call(capsys, "demo", "--quick", "--out", tmp_path / "demo")
+    assert code == 0
+    assert "2 of 2 runs verified" in out
+    assert "Open next" in out
+    assert "$ gnomon score labels" in out

@@ -1,0 +1,107 @@
+"""Settings and builders that several test files share."""
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Before anything imports numba: kernels are compiled once for all test processes.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / ".numba_cache"))
+
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci")
+
+
+@pytest.fixture
+def count_cases():
+    """Tally single labels by plain counting: one list of (truth, prediction or None) per case."""
+    import numpy as np
+
+    from gnomon.core.tallies import Tallies
+    from gnomon.measures.classification import LAYOUT
+
+    def build(*cases, classes=None):
+        labels = sorted({x for case in cases for pair in case for x in pair if x is not None})
+        axis = tuple(labels if classes is None else classes)
+        rows = {"tp": [], "truth": [], "predicted": []}
+        for case in cases:
+            hits = Counter(t for t, p in case if t == p)
+            truth, predicted = Counter(t for t, _ in case), Counter(p for _, p in case)
+            for name, counted in (("tp", hits), ("truth", truth), ("predicted", predicted)):
+                rows[name].append([counted[label] for label in axis])
+        fields = {name: np.array(row, dtype=np.int64).reshape(len(cases), len(axis)) for name, row in rows.items()}
+        return Tallies(LAYOUT, {"class": axis}, {**fields, "n": np.array([len(case) for case in cases])})
+
+    return build
+
+
+@pytest.fixture
+def evaluation(count_cases):
+    """A small evaluation: 4 cases of 3 groups, tagged by room, with a confusion ledger and a prediction table."""
+    import numpy as np
+    import pyarrow as pa
+
+    from gnomon.core.cases import Roster
+    from gnomon.core.evidence import Claim, Finding, Need
+    from gnomon.core.ledgers import Ledger
+    from gnomon.core.protocol import Protocol
+    from gnomon.measures.classification import F1, Accuracy, Kappa
+    from gnomon.runs.run import Evaluation
+
+    cases = (
+        [("sit", "sit"), ("walk", "walk"), ("walk", "sit")],
+        [("sit", "sit"), ("sit", "walk")],
+        [("walk", "walk"), ("sit", "sit"), ("run", "walk")],
+        [("run", "run"), ("walk", "walk"), ("sit", None)],
+    )
+    classes = ("run", "sit", "walk")
+    pairs = [(case, t, p) for case, rows in enumerate(cases) for t, p in rows]
+    ledger = Ledger(
+        np.array([case for case, _, _ in pairs]),
+        {
+            "truth": np.array([classes.index(t) for _, t, _ in pairs]),
+            "predicted": np.array([-1 if p is None else classes.index(p) for _, _, p in pairs]),
+        },
+        {"truth": classes, "predicted": classes},
+    )
+    return Evaluation(
+        protocol=Protocol(
+            "labels",
+            "1",
+            (F1("macro"), Accuracy(), Kappa()),
+            slices=("room",),
+            claims=(Claim("new-groups", "holds for other people", (Need("groups", 6, "at least 6 groups"),)),),
+        ),
+        suite="labels",
+        system="nearest neighbour",
+        roster=Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "a", "b", "c"), {"room": ("hall", "lab", "lab", "lab")}),
+        tallies={"classification": count_cases(*cases, classes=classes)},
+        data="d" * 64,
+        predictions="e" * 64,
+        ledgers={"confusion": ledger},
+        coverage={"rows": {"truth": 11, "scored": 11, "missing": 1, "extra": 0}},
+        findings=(Finding("missing-predictions", "warning", "predictions", "1 of 11 is missing", "predict every id"),),
+        options={"interval": "jackknife-t"},
+        facts={"least_class_groups": 2},
+        table=pa.table({"id": [str(i) for i in range(len(pairs))], "label": [p for _, _, p in pairs]}),
+    )
+
+
+@pytest.fixture
+def small_run(evaluation):
+    """The small evaluation, scored."""
+    from gnomon.inference.intervals import Plan
+    from gnomon.runs.provenance import Clock
+    from gnomon.runs.run import make
+
+    return make(evaluation, Plan(), Clock(), {"asked": {"out": "runs"}})
+
+
+@pytest.fixture
+def stored_run(small_run, tmp_path):
+    """The small run in its directory."""
+    from gnomon.runs.directory import publish
+
+    return publish(small_run, tmp_path / "runs")

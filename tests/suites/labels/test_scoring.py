@@ -1,0 +1,219 @@
+"""``labels`` from tables to runs. Expected values are computed by hand or by scikit-learn where said."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import gnomon
+from gnomon.core.errors import InputError
+
+TRUTH = {
+    "id": ["1", "2", "3", "4", "5", "6"],
+    "label": ["a", "a", "b", "b", "c", "a"],
+    "group": ["x", "x", "y", "y", "z", "z"],
+    "site": ["n", "s", "n", "s", "n", "s"],
+}
+GOOD = {"id": ["6", "5", "4", "3", "2", "1"], "label": ["a", "c", "b", "b", "a", "a"]}
+HALF = {"id": ["1", "2", "3", "4", "5", "6"], "label": ["a", "b", "b", "a", "c", "c"]}
+
+
+def scores(result, name="predictions"):
+    return result.scores[name]
+
+
+def test_order_of_rows_does_not_matter():
+    result = gnomon.score("labels", TRUTH, GOOD)
+    assert scores(result)["accuracy"] == 1.0
+    assert scores(result)["macro_f1"] == 1.0
+
+
+def test_hand_computed_scores():
+    """By hand: 3 of 6 right; F1 a = 2/(3+2), b = 2/(2+2), c = 2/(1+2)."""
+    result = scores(gnomon.score("labels", TRUTH, HALF))
+    assert result["accuracy"] == 0.5
+    assert result["macro_f1"] == pytest.approx((2 / 5 + 1 / 2 + 2 / 3) / 3)
+    assert result["f1[a]"] == pytest.approx(2 / 5)
+
+
+def test_several_systems_by_name_and_paired_comparison():
+    result = gnomon.score("labels", TRUTH, {"good": GOOD, "half": HALF})
+    assert list(result.scores) == ["good", "half"]
+    row = result.tables["comparison"].rows[0]
+    assert (row["a"].value, row["b"].value) == ("good", "half")
+    assert row["groups"].value == 3
+    assert any("smallest attainable p is 0.25" in note for note in result.tables["comparison"].notes)
+
+
+def test_no_group_column_means_no_interval():
+    truth = {key: TRUTH[key] for key in ("id", "label")}
+    result = gnomon.score("labels", truth, HALF)
+    score = result.runs[0].find("accuracy")
+    assert score.low is None
+    assert score.interval_why == "undefined (1 group)"
+    assert any("no group column" in note for note in result.tables["scores"].notes)
+
+
+def test_rows_as_groups_on_request():
+    result = gnomon.score("labels", TRUTH, HALF, group="id")
+    assert result.runs[0].find("accuracy").groups == 6
+    assert result.runs[0].find("accuracy").low is not None
+
+
+def test_slices_split_cases_but_keep_groups():
+    result = gnomon.score("labels", TRUTH, HALF, slice=("site",))
+    run = result.runs[0]
+    assert len(run.roster) == 6
+    assert run.find("accuracy").groups == 3
+    north = run.find("accuracy", "site=n")
+    assert (north.value, north.n, north.groups) == (1.0, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"id": ["1", "2", "3", "4", "5"], "label": list("abcab")}, ["no prediction", "'6'", "--missing"]),
+        ({"id": ["1", "2", "3", "4", "5", "6", "7"], "label": list("abcabca")}, ["not in the truth", "'7'", "--extra"]),
+        ({"id": ["1", "1", "3", "4", "5", "6"], "label": list("abcabc")}, ["more than once", "'1'"]),
+        ({"id": ["1", "2", "3", "4", "5", "6"], "label": ["a", "", "b", "a", "b", "c"]}, ["empty 'label'", "'2'"]),
+        ({"id": ["1", "2", "3", "4", "5", "6"], "klass": list("abcabc")}, ["no column 'label'", "'klass'"]),
+    ],
+)
+def test_bad_predictions_are_named(change, words):
+    with pytest.raises(InputError) as caught:
+        gnomon.score("labels", TRUTH, change)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_many_missing_ids_are_counted_not_listed():
+    truth = {"id": [f"r{i:04d}" for i in range(1000)], "label": ["a"] * 1000}
+    with pytest.raises(InputError, match=r"'r0010', .* and 985 more \(990 in all\)"):
+        gnomon.score("labels", truth, {"id": truth["id"][:10], "label": truth["label"][:10]})
+
+
+def test_missing_counted_wrong():
+    """By hand: 5 of 6 predicted and right; the sixth counts as wrong and belongs to no predicted class."""
+    partial = {"id": ["1", "2", "3", "4", "5"], "label": ["a", "a", "b", "b", "c"]}
+    result = gnomon.score("labels", TRUTH, partial, missing="wrong")
+    assert scores(result)["accuracy"] == pytest.approx(5 / 6)
+    assert scores(result)["recall[a]"] == pytest.approx(2 / 3)
+    assert scores(result)["precision[a]"] == 1.0
+    run = result.runs[0]
+    assert run.complete
+    assert run.coverage["rows"]["missing"] == 1
+    assert run.coverage["policy"]["missing"] == "wrong"
+    assert [f.id for f in run.findings] == ["missing-predictions"]
+
+
+def test_missing_left_out_is_partial_and_says_so():
+    partial = {"id": ["1", "2", "3"], "label": ["a", "a", "b"]}
+    result = gnomon.score("labels", TRUTH, partial, missing="skip")
+    run = result.runs[0]
+    assert scores(result)["accuracy"] == 1.0
+    assert not run.complete
+    assert any("partial: 3 of 6 rows scored" in note for note in result.tables["scores"].notes)
+
+
+def test_unknown_predicted_labels_are_a_finding():
+    floats = {"id": TRUTH["id"], "label": ["a.0", "a.0", "b", "b", "c", "a"]}
+    run = gnomon.score("labels", TRUTH, floats).runs[0]
+    assert [f.id for f in run.findings] == ["labels-never-true"]
+    assert "'a.0'" in run.findings[0].evidence
+
+
+def test_one_class_truth_is_a_finding_and_kappa_undefined():
+    truth = {"id": ["1", "2"], "label": ["a", "a"], "group": ["x", "y"]}
+    run = gnomon.score("labels", truth, {"id": ["1", "2"], "label": ["a", "a"]}).runs[0]
+    assert [f.id for f in run.findings] == ["one-class-truth"]
+    assert run.find("kappa").value is None
+    assert run.find("kappa").why == "truth and prediction hold one and the same class only"
+
+
+def test_class_set_and_zero_division_reach_the_measure():
+    result = gnomon.score("labels", TRUTH, HALF, classes="a,b,c,d", zero_division="0")
+    assert scores(result)["macro_f1"] == pytest.approx((2 / 5 + 1 / 2 + 2 / 3) / 4)
+    assert "classes=('a', 'b', 'c', 'd')" in result.runs[0].find("macro_f1").measure
+
+
+def test_multilabel_by_separator_and_by_lists():
+    """By hand: tp 2, truth 3, predicted 3, so micro-F1 = 4/6; exact on row 1 only."""
+    truth = {"id": ["1", "2", "3"], "label": ["cup;hand", "cup", ""], "group": ["x", "y", "z"]}
+    prediction = {"id": ["1", "2", "3"], "label": ["hand; cup", "", "hand"]}
+    result = scores(gnomon.score("labels", truth, prediction, separator=";"))
+    assert result["micro_f1"] == pytest.approx(4 / 6)
+    assert result["exact_match"] == pytest.approx(1 / 3)
+    lists = {"id": ["1", "2", "3"], "label": [["cup", "hand"], ["cup"], []], "group": ["x", "y", "z"]}
+    guess = {"id": ["1", "2", "3"], "label": [["hand", "cup"], [], ["hand"]]}
+    assert scores(gnomon.score("labels", lists, guess)) == result
+
+
+def test_fingerprints_ignore_row_order_and_notice_content():
+    def prints(truth, prediction):
+        manifest = gnomon.score("labels", truth, prediction).runs[0].manifest
+        return manifest["data_fingerprint"], manifest["prediction_fingerprint"]
+
+    shuffled = {key: list(reversed(values)) for key, values in TRUTH.items()}
+    assert prints(TRUTH, HALF) == prints(shuffled, HALF)
+    relabelled = {**TRUTH, "label": ["b", "a", "b", "b", "c", "a"]}
+    assert prints(relabelled, HALF)[0] != prints(TRUTH, HALF)[0]
+    regrouped = {**TRUTH, "group": ["x", "y", "y", "y", "z", "z"]}
+    assert prints(regrouped, HALF)[0] != prints(TRUTH, HALF)[0]
+    assert prints(TRUTH, GOOD)[1] != prints(TRUTH, HALF)[1]
+
+
+def test_group_level_fold_equals_a_plain_reference(tmp_path):
+    """Tallies per case against a plain Python count written here."""
+    rng = np.random.default_rng(3)
+    n = 500
+    truth = {
+        "id": [str(i) for i in range(n)],
+        "label": rng.choice(list("abcd"), n).tolist(),
+        "group": rng.choice(list("pqrs"), n).tolist(),
+    }
+    guess = rng.choice(list("abce"), n).tolist()
+    run = gnomon.score("labels", truth, {"id": truth["id"], "label": guess}, out=tmp_path).runs[0]
+    tallies = run.tallies["classification"]
+    for case, group in enumerate(run.roster.groups):
+        rows = [i for i in range(n) if truth["group"][i] == group]
+        for column, label in enumerate(tallies.axes["class"]):
+            assert tallies.fields["truth"][case, column] == sum(truth["label"][i] == label for i in rows)
+            assert tallies.fields["predicted"][case, column] == sum(guess[i] == label for i in rows)
+            hits = sum(truth["label"][i] == guess[i] == label for i in rows)
+            assert tallies.fields["tp"][case, column] == hits
+
+
+def test_formats_agree(tmp_path):
+    from gnomon.intake.writing import write_table
+
+    found = []
+    for suffix in ("csv", "tsv", "parquet", "jsonl", "npz"):
+        truth, prediction = tmp_path / f"truth.{suffix}", tmp_path / f"half.{suffix}"
+        write_table(pa.table(TRUTH), truth)
+        write_table(pa.table(HALF), prediction)
+        run = gnomon.score("labels", truth, prediction).runs[0]
+        found.append((run.system, run.manifest["data_fingerprint"], json.dumps([s.record() for s in run.scores])))
+    assert len(set(found)) == 1
+
+
+def test_result_prints_and_converts():
+    result = gnomon.score("labels", TRUTH, {"half": HALF})
+    assert "macro f1" in str(result)
+    assert repr(result) == str(result)
+    assert "<table" in result._repr_html_()
+    frame = result.to_frame()
+    assert frame.loc[0, "system"] == "half"
+    assert frame.loc[0, "accuracy"] == 0.5
+    assert result.to_arrow("per_class").column("class").to_pylist() == ["a", "b", "c"]
+
+
+def test_data_frames_are_accepted():
+    pandas = pytest.importorskip("pandas")
+    result = gnomon.score("labels", pandas.DataFrame(TRUTH), pandas.DataFrame(HALF))
+    assert scores(result)["accuracy"] == 0.5
+
+
+def test_unknown_option_suggests():
+    with pytest.raises(InputError, match="did you mean 'missing'"):
+        gnomon.score("labels", TRUTH, HALF, mising="skip")
