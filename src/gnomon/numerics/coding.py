@@ -30,12 +30,12 @@ def encode_pair(truth: Sequence[Any] | Array, prediction: Sequence[Any] | Array)
         raise InputError(f"expected as many predictions as truths, but got {len(predicted)} and {len(true)}")
     if not len(true):
         return [], np.zeros(0, np.int64), np.zeros(0, np.int64)
-    if (true.dtype.kind == "U") != (predicted.dtype.kind == "U"):
+    if _is_text(true) != _is_text(predicted):
         raise InputError(
             f"truth and prediction are labelled in different kinds ({true.dtype} and {predicted.dtype}): "
             "give both as integers or both as text"
         )
-    if true.dtype.kind == "U":
+    if _is_text(true):
         return _encode_text(true, predicted)
     if true.dtype.kind == "b" and predicted.dtype.kind == "b":
         return [False, True], true.view(np.uint8), predicted.view(np.uint8)
@@ -43,13 +43,13 @@ def encode_pair(truth: Sequence[Any] | Array, prediction: Sequence[Any] | Array)
 
 
 def as_labels(values: Sequence[Any] | Array, side: str) -> Array:
-    """Return labels as a one-dimensional array of integers, booleans or text."""
+    """Return labels as a one-dimensional array of integers, booleans or text (fixed-width, or str objects)."""
     if isinstance(values, (str, bytes)):
         raise InputError(f"{side}: expected a sequence of labels, but got one text {values!r}")
     array = _asarray(values, side)
     if array.ndim != 1:
         raise InputError(f"{side}: expected one label per sample, but got an array of shape {array.shape}")
-    if array.size and array.dtype.kind not in "iubU":
+    if array.size and array.dtype.kind not in "iubUO":
         where = f" (first: {array[0]!r})"
         raise InputError(f"{side}: expected integers or text as labels, but got {array.dtype}{where}")
     return array
@@ -79,7 +79,7 @@ def _from_objects(array: Array, side: str) -> Array:
         raise InputError(f"{side}: expected one label per sample, but got an array of shape {array.shape}")
     kinds = {type(item) for item in array.tolist()}
     if kinds and all(issubclass(kind, str) for kind in kinds):
-        return array.astype(np.str_)
+        return array.astype(object)  # fixed-width text would drop trailing NULs
     if kinds and all(issubclass(kind, (int, np.integer)) and kind is not bool for kind in kinds):
         try:
             return array.astype(np.int64)
@@ -92,7 +92,11 @@ def _from_objects(array: Array, side: str) -> Array:
 def _encode_text(true: Array, predicted: Array) -> tuple[list[Any], Array, Array]:
     import pyarrow as pa
 
-    both = pa.chunked_array([pa.array(true), pa.array(predicted)]).combine_chunks().dictionary_encode()
+    try:
+        sides = [pa.array(side, type=pa.string()) for side in (true, predicted)]
+    except (UnicodeEncodeError, pa.ArrowInvalid) as error:
+        raise InputError(f"a label is not valid text: {error}") from error
+    both = pa.concat_arrays(sides).dictionary_encode()
     words = np.array(both.dictionary.to_pylist(), dtype=object)
     order = np.array(sorted(range(len(words)), key=words.__getitem__), dtype=np.int64)
     rank = np.empty_like(order)
@@ -112,6 +116,10 @@ def _encode_integers(true: Array, predicted: Array) -> tuple[list[Any], Array, A
     both = np.concatenate([true.astype(wide), predicted.astype(wide)])
     classes, codes = np.unique(both, return_inverse=True)
     return classes.tolist(), codes[: len(true)], codes[len(true) :]
+
+
+def _is_text(values: Array) -> bool:
+    return values.dtype.kind in "UO"
 
 
 def _unbool(values: Array) -> Array:

@@ -2,9 +2,9 @@
 
 Conventions
 -----------
-Labels are integer codes: ``0 .. n_classes - 1`` for classes, ``0 .. n_cases - 1`` for cases. Any integer dtype,
-stride and byte order is read in place (other byte orders and strided bytes are copied first). Truth comes first:
-rows are truth, columns are prediction. Counts are ``int64``.
+Labels are integer codes: ``0 .. n_classes - 1`` for classes, ``0 .. n_cases - 1`` for cases. Any integer dtype
+is read as it is; strided arrays and foreign byte orders are copied first. Truth comes first: rows are truth, columns
+are prediction. Counts are ``int64``.
 
 How the byte kernels work
 -------------------------
@@ -88,7 +88,7 @@ def confusion(truth: ArrayLike, prediction: ArrayLike, n_classes: int) -> Counts
             _reject(columns)
         return table
     count = _few if k <= 3 else _many
-    t, p = (np.ascontiguousarray(column.codes).view(np.uint8) for column in columns)
+    t, p = (column.codes.view(np.uint8) for column in columns)
     for start in range(0, n, _CHUNK):
         part, largest = count(t[start : start + _CHUNK], p[start : start + _CHUNK], k)
         if largest >= k:
@@ -206,8 +206,7 @@ def _column(name: str, values: ArrayLike, stop: int, *, optional: bool = False) 
         raise InputError(f"{name} has shape {codes.shape}, expected one dimension: one code per sample")
     if not np.issubdtype(codes.dtype, np.integer):
         raise InputError(f"{name} has dtype {codes.dtype}, expected integer codes; encode the labels first")
-    if not codes.dtype.isnative:
-        codes = codes.astype(codes.dtype.newbyteorder("="))
+    codes = np.ascontiguousarray(codes, codes.dtype.newbyteorder("="))
     low = -1 if optional and np.issubdtype(codes.dtype, np.signedinteger) else 0
     return _Column(name, codes, low, stop)
 
@@ -275,10 +274,9 @@ def _fits_byte(codes: Codes, k: int) -> bool:
     return codes.dtype == np.uint8 or (codes.dtype == np.int8 and k <= 128)
 
 
-def _source(column: _Column) -> tuple[int, int, np.integer[Any]]:
-    """Address, stride and a value of the right type: one compiled kernel for all layouts of a dtype."""
-    codes = column.codes
-    return codes.ctypes.data, codes.strides[0], codes.dtype.type(0)
+def _source(column: _Column) -> tuple[int, np.integer[Any]]:
+    """Address and a value of the right type: one compiled kernel for frozen, writeable and unaligned arrays."""
+    return column.codes.ctypes.data, column.codes.dtype.type(0)
 
 
 def _few(truth: NDArray[np.uint8], prediction: NDArray[np.uint8], k: int) -> tuple[Counts, int]:
@@ -346,15 +344,14 @@ def _emit(function: _Function) -> _Function:
 
 
 @_emit
-def _load(_: Any, address: Any, like: Any) -> Any:
-    """Read a value of the type of ``like`` at an address."""
+def _load(_: Any, address: Any, index: Any, like: Any) -> Any:
+    """Read the code at an index of an array with the dtype of ``like``; one of 2**63 or more turns negative."""
 
     def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        value = builder.load(builder.inttoptr(arguments[0], context.get_value_type(like).as_pointer()))
-        value.align = 1
-        return value
+        pointer = builder.inttoptr(arguments[0], context.get_value_type(like).as_pointer())
+        return context.cast(builder, _value_at(builder, pointer, arguments[1]), like, types.int64)
 
-    return like(address, like), code
+    return types.int64(address, index, like), code
 
 
 @_emit
@@ -368,7 +365,7 @@ def _products_of(_: Any, truth: Any, prediction: Any, steps: Any, sums: Any) -> 
         loop = _Loop(builder, arguments[2], [zero] * 9)
         for pointer in (truth, prediction):
             _prefetch(builder, builder.gep(pointer, [builder.add(loop.index, _I64(_AHEAD))]))
-        t, p = (_vector_at(builder, pointer, loop.index) for pointer in (truth, prediction))
+        t, p = (_value_at(builder, pointer, loop.index) for pointer in (truth, prediction))
         a, b = (builder.sext(builder.icmp_unsigned("==", codes, one), vector) for codes in (t, p))  # 0 or -1
         taken = (a, b, builder.and_(a, b))
         added = (t, p, builder.and_(a, p), builder.and_(t, b), builder.and_(t, p))
@@ -399,7 +396,7 @@ def _joint_of(_: Any, truth: Any, prediction: Any, steps: Any, classes: Any, tab
         lanes = builder.mul(k, ir.Constant(wide, [position % _LANES for position in range(_STEP)]))
         table_start = builder.mul(k, _splat(wide, _LANES))
         loop = _Loop(builder, arguments[2], [_splat(vector, 0)])
-        t, p = (_vector_at(builder, pointer, loop.index) for pointer in (truth, prediction))
+        t, p = (_value_at(builder, pointer, loop.index) for pointer in (truth, prediction))
         largest = _larger(builder, loop.carried[0], _larger(builder, t, p))
         t, p = (_smaller(builder, codes, last) for codes in (t, p))
         row, column = builder.zext(t, wide), builder.zext(p, wide)
@@ -463,7 +460,7 @@ def _spread(builder: Any, value: Any, vector: Any) -> Any:
     return builder.shuffle_vector(first, undefined, _splat(ir.VectorType(_I32, vector.count), 0))
 
 
-def _vector_at(builder: Any, pointer: Any, index: Any) -> Any:
+def _value_at(builder: Any, pointer: Any, index: Any) -> Any:
     value = builder.load(builder.gep(pointer, [index]))
     value.align = 1
     return value
@@ -510,53 +507,75 @@ def _count_joint(truth: int, prediction: int, steps: int, k: int, table: int) ->
 
 
 @_jit
-def _count_any(
-    truth: int, truth_stride: int, truth_like: int, prediction: int, stride: int, like: int, n: int, k: int, table: Any
-) -> bool:
-    cells = table.reshape(-1)
+def _count_any(truth: int, truth_like: int, prediction: int, like: int, n: int, k: int, table: Any) -> bool:
+    cells, stop = table.reshape(-1), np.uint64(k)
     for i in range(n):
-        t = np.int64(_load(truth + i * truth_stride, truth_like))
-        p = np.int64(_load(prediction + i * stride, like))
-        if t < 0 or t >= k or p < 0 or p >= k:
+        t = np.uint64(_load(truth, i, truth_like))  # a negative code becomes a huge one
+        p = np.uint64(_load(prediction, i, like))
+        if t >= stop or p >= stop:
             return False
-        cells[t * k + p] += 1
+        cells[t * stop + p] += 1
     return True
 
 
 @_jit
 def _count_classes(
-    truth: int, truth_stride: int, truth_like: int,
-    prediction: int, stride: int, like: int,
-    case: int, case_stride: int, case_like: int,
-    low: int, n: int, k: int, m: int,
-    tp: Any, truth_support: Any, predicted_support: Any,
+    truth: int,
+    truth_stride: int,
+    truth_like: int,
+    prediction: int,
+    stride: int,
+    like: int,
+    case: int,
+    case_stride: int,
+    case_like: int,
+    lowest: int,
+    n: int,
+    k: int,
+    m: int,
+    tp: Any,
+    truth_support: Any,
+    predicted_support: Any,
 ) -> bool:
+    tp, truth_support, predicted_support = tp.reshape(-1), truth_support.reshape(-1), predicted_support.reshape(-1)
+    classes, cases, first, last = np.uint64(k), np.uint64(m), np.uint64(-lowest), np.uint64(k - lowest)
     for i in range(n):
-        t = np.int64(_load(truth + i * truth_stride, truth_like))
-        p = np.int64(_load(prediction + i * stride, like))
-        c = np.int64(_load(case + i * case_stride, case_like))
-        if t < 0 or t >= k or p < low or p >= k or c < 0 or c >= m:
+        t = np.uint64(_load(truth, i, truth_like))
+        p = np.uint64(_load(prediction, i, like) - lowest)
+        c = np.uint64(_load(case, i, case_like))
+        if t >= classes or p >= last or c >= cases:
             return False
-        truth_support[c, t] += 1
-        tp[c, t] += t == p
-        if p >= 0:
-            predicted_support[c, p] += 1
+        start = c * classes
+        truth_support[start + t] += 1
+        tp[start + t] += p == t + first
+        if p >= first:
+            predicted_support[start + p - first] += 1
     return True
 
 
 @_jit
 def _number_cells(
-    truth: int, truth_stride: int, truth_like: int,
-    prediction: int, stride: int, like: int,
-    case: int, case_stride: int, case_like: int,
-    low: int, n: int, k: int, m: int,
+    truth: int,
+    truth_stride: int,
+    truth_like: int,
+    prediction: int,
+    stride: int,
+    like: int,
+    case: int,
+    case_stride: int,
+    case_like: int,
+    lowest: int,
+    n: int,
+    k: int,
+    m: int,
     keys: Any,
 ) -> bool:
+    classes, cases, last, shift = np.uint64(k), np.uint64(m), np.uint64(k - lowest), np.uint64(1 + lowest)
     for i in range(n):
-        t = np.int64(_load(truth + i * truth_stride, truth_like))
-        p = np.int64(_load(prediction + i * stride, like))
-        c = np.int64(_load(case + i * case_stride, case_like))
-        if t < 0 or t >= k or p < low or p >= k or c < 0 or c >= m:
+        t = np.uint64(_load(truth, i, truth_like))
+        p = np.uint64(_load(prediction, i, like) - lowest)
+        c = np.uint64(_load(case, i, case_like))
+        if t >= classes or p >= last or c >= cases:
             return False
-        keys[i] = (c * k + t) * (k + 1) + p + 1
+        keys[i] = np.int64((c * classes + t) * (classes + np.uint64(1)) + p + shift)
     return True

@@ -23,6 +23,8 @@ def show(cell: Cell, column: Column) -> str:
 
     >>> show(Cell(0.81234, 0.7, 0.9), Column("f", "F1", "score"))
     '0.812 [0.700, 0.900]'
+    >>> show(Cell(1.0, interval_why="undefined (1 group)"), Column("f", "F1", "score"))
+    '1.000 [undefined]'
     >>> show(Cell(None, why="no samples"), Column("f", "F1", "score"))
     'undefined (no samples)'
     """
@@ -36,7 +38,7 @@ def show(cell: Cell, column: Column) -> str:
         return f"{cell.value:,}"
     text = _number(cell.value, column)
     if cell.low is None or cell.high is None:
-        return text
+        return f"{text} [undefined]" if cell.interval_why.startswith("undefined") else text
     return f"{text} [{_number(cell.low, column)}, {_number(cell.high, column)}]"
 
 

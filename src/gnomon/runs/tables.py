@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gnomon.core.measure import Measure
@@ -79,7 +79,8 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
         Column("groups", f"{runs[0].roster.level}s", "count"),
         *(column(measure) for measure in chosen),
     )
-    remarks = _distinct(n for run in runs for s in run.scores if s.slice != WHOLE and s.name in names for n in s.notes)
+    shown = [s for run in runs for s in run.scores if s.slice != WHOLE and s.name in names]
+    remarks = interval_notes(runs[0], shown)
     return Table("slices", f"{runs[0].suite}: by slice", columns, tuple(rows), remarks)
 
 
@@ -88,12 +89,7 @@ def notes(runs: Sequence[Run], measures: Sequence[Measure]) -> tuple[str, ...]:
     lines: list[str] = []
     names = {measure.name for measure in measures}
     whole = [score for run in runs for score in run.scores if score.slice == WHOLE and score.name in names]
-    plan = runs[0].plan
-    if any(score.low is not None for score in whole):
-        draws = f", {plan.resamples} resamples" if plan.method in ("percentile", "bca") else ""
-        lines.append(f"[low, high]: {plan.level:.0%} {plan.method} interval over {runs[0].roster.level}s{draws}")
-    lines += [f"no interval: {why}" for why in _distinct(s.interval_why for s in whole if s.interval_why)]
-    lines += list(_distinct(note for score in whole for note in score.notes))
+    lines += interval_notes(runs[0], whole)
     lines += [f"{run.system}: {text}" for run in runs if (text := partial(run))]
     lines += _shared([(run.system, [f"{f.severity}: {f.evidence}; {f.remedy}" for f in run.findings]) for run in runs])
     unsupported = [
@@ -101,6 +97,18 @@ def notes(runs: Sequence[Run], measures: Sequence[Measure]) -> tuple[str, ...]:
         for run in runs
     ]
     return (*lines, *_shared(unsupported))
+
+
+def interval_notes(run: Run, scores: Iterable[Score | None]) -> tuple[str, ...]:
+    """Say how the intervals of some scores were made, what is wrong with them, and why some are undefined."""
+    given = [score for score in scores if score is not None]
+    lines: list[str] = []
+    plan = run.plan
+    if any(score.low is not None for score in given):
+        draws = f", {plan.resamples} resamples" if plan.method in ("percentile", "bca") else ""
+        lines.append(f"[low, high]: {plan.level:.0%} {plan.method} interval over {run.roster.level}s{draws}")
+    lines += [f"interval {why}" for why in _distinct(s.interval_why for s in given if s.interval_why)]
+    return (*lines, *_distinct(note for score in given for note in score.notes))
 
 
 def partial(run: Run) -> str:

@@ -45,7 +45,8 @@ def per_class(run: Run) -> Table:
         Column("support", "true rows", "count"),
         *(Column(kind, "F1" if kind == "f1" else kind, "score", direction="up") for kind in kinds),
     )
-    return Table("per_class", f"labels: {run.system} by class", columns, tuple(rows))
+    notes = common.interval_notes(run, (run.find(f"{kind}[{label}]") for kind in kinds for label in _classes(run)))
+    return Table("per_class", f"labels: {run.system} by class", columns, tuple(rows), notes)
 
 
 def class_f1(runs: Sequence[Run]) -> Table:
@@ -62,7 +63,9 @@ def class_f1(runs: Sequence[Run]) -> Table:
         Column("support", "true rows", "count"),
         *(Column(f"system:{run.system}", f"F1 {run.system}", "score", direction="up") for run in ordered),
     )
-    return Table("per_class", "labels: F1 by class", columns, tuple(rows))
+    shown = (run.find(f"f1[{label}]") for run in ordered for label in _classes(run))
+    notes = common.interval_notes(ordered[0], shown)
+    return Table("per_class", "labels: F1 by class", columns, tuple(rows), notes)
 
 
 def confusion(run: Run) -> View | None:

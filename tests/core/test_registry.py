@@ -1,0 +1,153 @@
+"""Entry points are made in the test; the installed ones are used only to check that they load."""
+
+import re
+import sys
+import types
+from importlib.metadata import EntryPoint, EntryPoints
+
+import pytest
+
+from gnomon.core import registry
+from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.suite import Suite
+from gnomon.measures.classification import F1, Accuracy
+
+TOY = Suite("toy", "a toy", {}, "")
+
+
+@pytest.fixture
+def plug_in(monkeypatch):
+    """Replace the installed plug-ins by (group, name, content of the module, value) and forget them afterwards."""
+
+    def install(*given):
+        points = []
+        for index, (group, name, content, value) in enumerate(given):
+            module = types.ModuleType(f"plug_in_{index}")
+            vars(module).update(content)
+            monkeypatch.setitem(sys.modules, module.__name__, module)
+            points.append(EntryPoint(name, value.format(module=module.__name__), group))
+        found = EntryPoints(points)
+        monkeypatch.setattr(registry, "entry_points", lambda *, group: found.select(group=group))
+        forget()
+
+    def forget():
+        for cached in (registry.suites, registry.measures, registry.broken, registry._attempts):
+            cached.cache_clear()
+
+    yield install
+    monkeypatch.undo()
+    forget()
+
+
+def suite_point(name="toy", value="{module}:SUITE", **content):
+    return registry.SUITES, name, content or {"SUITE": TOY}, value
+
+
+def measure_point(name="accuracy", value="{module}:MEASURES", **content):
+    return registry.MEASURES, name, content or {"MEASURES": (Accuracy(), F1())}, value
+
+
+def test_everything_that_is_installed_with_the_package_loads():
+    assert "labels" in registry.suites()
+    assert not [item for item in registry.broken() if item.source == "gnomon"]
+
+
+def test_suites_and_measures_are_found(plug_in):
+    plug_in(suite_point(), measure_point())
+    assert registry.suites() == {"toy": TOY}
+    assert registry.suite("toy") is TOY
+    assert registry.measures() == (Accuracy(), F1())
+    assert registry.broken() == ()
+
+
+@pytest.mark.parametrize(
+    ("point", "why"),
+    [
+        (suite_point("bad", "no_such_module_anywhere:SUITE"), "ModuleNotFoundError: .*no_such_module_anywhere"),
+        (suite_point("bad", "{module}:NOTHING"), "AttributeError: .*NOTHING"),
+        (suite_point("bad", SUITE="not a suite"), "expected a Suite, but got str"),
+        (measure_point("bad", MEASURES=Accuracy()), "expected a tuple of measures, but got Accuracy"),
+        (measure_point("bad", MEASURES=(Accuracy(), "x")), "expected a tuple of measures"),
+        (measure_point("bad", "{module}:NOTHING"), "AttributeError"),
+    ],
+)
+def test_a_broken_plug_in_is_named_and_skipped(plug_in, point, why):
+    plug_in(point, suite_point(), measure_point())
+    assert set(registry.suites()) == {"toy"}
+    assert registry.measures() == (Accuracy(), F1())
+    (broken,) = registry.broken()
+    assert broken.name == "bad"
+    assert broken.group == point[0]
+    assert re.search(why, str(broken))
+
+
+def test_a_plug_in_that_raises_while_it_is_imported_is_skipped(plug_in, tmp_path, monkeypatch):
+    (tmp_path / "raises_on_import.py").write_text("raise RuntimeError('half installed')\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plug_in(suite_point("bad", "raises_on_import:SUITE"), suite_point())
+    assert set(registry.suites()) == {"toy"}
+    assert "RuntimeError: half installed" in str(registry.broken()[0])
+
+
+def test_asking_for_a_broken_suite_says_why_it_is_broken(plug_in):
+    plug_in(suite_point("bad", SUITE=3), suite_point())
+    with pytest.raises(InputError, match=r"plug-in 'bad' .* is skipped: expected a Suite, but got int"):
+        registry.suite("bad")
+
+
+def test_asking_for_an_unknown_suite_names_the_installed_ones(plug_in):
+    plug_in(suite_point(), suite_point("another"))
+    with pytest.raises(InputError, match="no suite 'nothing'; installed are another, toy"):
+        registry.suite("nothing")
+
+
+def test_a_broken_measure_of_the_same_name_does_not_explain_a_missing_suite(plug_in):
+    plug_in(measure_point("nothing", MEASURES=3), suite_point())
+    with pytest.raises(InputError, match="no suite 'nothing'"):
+        registry.suite("nothing")
+
+
+def test_names_are_listed_without_importing(plug_in):
+    plug_in(suite_point("z", "no_such_module_anywhere:SUITE"), suite_point("a"), measure_point("m"))
+    assert registry.names(registry.SUITES) == ["a", "z"]
+    assert "no_such_module_anywhere" not in sys.modules
+
+
+def test_plug_ins_are_looked_up_once(plug_in, monkeypatch):
+    plug_in(suite_point())
+    first = registry.suites()
+    monkeypatch.setattr(registry, "entry_points", lambda *, group: pytest.fail("looked up again"))
+    assert registry.suites() is first
+
+
+def test_clearing_the_caches_shows_what_is_installed_now(plug_in):
+    plug_in(suite_point("first"), suite_point("bad", SUITE=3))
+    assert set(registry.suites()) == {"first"}
+    plug_in(suite_point("second"))
+    assert set(registry.suites()) == {"second"}
+    assert registry.broken() == ()
+    assert registry.measures() == ()
+
+
+@pytest.mark.parametrize("measure", [Accuracy(), F1(), F1("weighted", ("a", "b"), None), F1("micro", "present", 1)])
+def test_a_measure_is_rebuilt_from_its_record(plug_in, measure):
+    plug_in(measure_point())
+    assert registry.measure(measure.record()) == measure
+
+
+def test_a_measure_that_is_not_installed_is_named(plug_in):
+    plug_in(measure_point())
+    record = {"type": "Hits", "family": "retrieval", "parameters": {}}
+    with pytest.raises(GnomonError, match=r"'Hits' of family 'retrieval' is not installed; .* classification"):
+        registry.measure(record)
+
+
+def test_a_measure_of_another_family_is_not_taken_for_it(plug_in):
+    plug_in(measure_point())
+    with pytest.raises(GnomonError, match="not installed"):
+        registry.measure({**Accuracy().record(), "family": "multilabel"})
+
+
+def test_every_registered_measure_is_rebuilt_from_its_record():
+    for measure in registry.measures():
+        assert registry.measure(measure.record()) == measure

@@ -1,0 +1,78 @@
+"""Expected ranges are written by hand."""
+
+import numpy as np
+import pytest
+
+from gnomon.core.errors import GnomonError
+from gnomon.core.samples import Samples
+
+
+def samples(**changes):
+    given = {
+        "ids": ("w0", "w1"),
+        "cases": ("r1", "r1"),
+        "parts": ("train", "test"),
+        "input_range": np.array([[0, 2], [3, 5]]),
+        "target_range": np.array([[2, 3], [1, 2]]),
+    }
+    return Samples(**{**given, **changes})
+
+
+def test_samples_have_a_length():
+    assert len(samples()) == 2
+
+
+def test_a_sample_reads_from_its_first_input_or_target_to_the_last():
+    assert samples().reads().tolist() == [[0, 3], [1, 5]]
+
+
+def test_a_part_is_a_mask():
+    assert samples().part("test").tolist() == [False, True]
+    assert samples().part("val").tolist() == [False, False]
+
+
+def test_ranges_are_frozen_copies():
+    given = np.array([[0.0, 1.0], [1.0, 2.0]])
+    made = samples(input_range=given)
+    given[0, 0] = 99
+    assert made.input_range.tolist() == [[0, 1], [1, 2]]
+    with pytest.raises(ValueError, match="read-only"):
+        made.input_range[0, 0] = 1
+
+
+def test_no_samples_are_samples():
+    empty = samples(ids=(), cases=(), parts=(), input_range=np.zeros((0, 2)), target_range=np.zeros((0, 2)))
+    assert len(empty) == 0
+    assert empty.reads().shape == (0, 2)
+    assert empty.part("train").tolist() == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"cases": ("r1",)}, "column 'cases' has 1 rows, expected 2"),
+        ({"parts": ("train", "val", "test")}, "column 'parts' has 3 rows"),
+        ({"digests": ("x",)}, "column 'digests'"),
+        ({"tags": {"subject": ("ann",)}}, "column 'subject'"),
+    ],
+)
+def test_columns_have_one_row_per_sample(changes, message):
+    with pytest.raises(GnomonError, match=message):
+        samples(**changes)
+
+
+@pytest.mark.parametrize("name", ["input_range", "target_range"])
+@pytest.mark.parametrize("ranges", [[[0, 1]], [[0, 1], [2, 1]], [[0, 1], [0, np.nan]], [[0, 1], [0, np.inf]]])
+def test_ranges_are_finite_ordered_and_one_per_sample(name, ranges):
+    with pytest.raises(GnomonError, match=f"{name} must be 2 finite ranges with start <= end"):
+        samples(**{name: np.array(ranges, dtype=float)})
+
+
+def test_an_empty_range_is_a_range():
+    assert len(samples(target_range=np.array([[1, 1], [4, 4]]))) == 2
+
+
+def test_digests_and_tags_are_kept():
+    made = samples(digests=("x", "y"), tags={"subject": ("ann", "bob")})
+    assert made.digests == ("x", "y")
+    assert made.tags["subject"] == ("ann", "bob")
