@@ -30,6 +30,14 @@ def test_parameters_come_in_the_order_of_the_fields():
     assert list(by_name()) == ["truth", "count", "share", "mode", "many_names", "tables", "maybe", "flag"]
 
 
+def test_inherited_parameters_come_last():
+    @dataclass(frozen=True, kw_only=True)
+    class Own(ScoringOptions):
+        truth: Annotated[str, Option("the truth")] = ""
+
+    assert list(by_name(Own)) == ["truth", "out", "seed", "interval", "level", "resamples"]
+
+
 @pytest.mark.parametrize(
     ("name", "kind", "many", "required", "default"),
     [

@@ -308,6 +308,25 @@ def test_weighted_keeps_all_axes_of_a_field():
     assert square.weighted(np.array([[1, 2]]))["m"].tolist() == [[[8, 11], [14, 17]]]
 
 
+def test_weighted_keeps_fields_apart_whatever_their_kind_and_size():
+    layout = (Field("s", (), "sum"), Field("none", ("empty",)), Field("n"), Field("e", ("side",), "sum"), Field("m"))
+    fields = {
+        "s": np.array([0.5, 1.0]),
+        "none": np.zeros((2, 0), int),
+        "n": np.array([1, 2]),
+        "e": np.array([[1.0, 2.0], [3.0, 4.0]]),
+        "m": np.array([10, 20]),
+    }
+    totals = Tallies(layout, {"empty": (), "side": ("left", "right")}, fields).weighted(np.array([[1, 2]]))
+    assert {name: totals[name].tolist() for name in fields} == {
+        "s": [2.5],
+        "none": [[]],
+        "n": [5],
+        "e": [[7.0, 10.0]],
+        "m": [50],
+    }
+
+
 def test_leaving_each_row_out_gives_the_total_of_the_others():
     tally = counts([[1, 0], [2, 3], [4, 4]], [1, 5, 9])
     totals = tally.without_each()

@@ -1,0 +1,220 @@
+"""Paired tests against brute force written here: swap the pairs of A and B per group, score both from scratch."""
+
+import itertools
+import math
+import random
+from collections import Counter
+from statistics import mean
+
+import pytest
+import scipy.stats
+
+from gnomon.core.seeds import generator
+from gnomon.inference import paired
+from gnomon.inference.intervals import Groups, Plan
+from gnomon.inference.paired import compare
+from gnomon.measures.classification import F1, Accuracy, ClassPrecision
+
+
+def two_systems(groups, seed=0, classes="abc", skills=(0.8, 0.6)):
+    """Pairs of labels of two systems on the same truth."""
+    rng = random.Random(seed)
+    a, b = [], []
+    for _ in range(groups):
+        truth = [rng.choice(classes) for _ in range(rng.randint(2, 6))]
+        for cases, skill in zip((a, b), skills, strict=True):
+            cases.append([(t, t if rng.random() < skill else rng.choice(classes)) for t in truth])
+    return a, b
+
+
+def accuracy(pairs):
+    return mean(t == p for t, p in pairs)
+
+
+def macro_f1(pairs):
+    hits = Counter(t for t, p in pairs if t == p)
+    support = Counter(x for pair in pairs for x in pair)
+    return mean(2 * hits[label] / support[label] for label in sorted(support))
+
+
+def pooled(cases):
+    return [pair for case in cases for pair in case]
+
+
+def swapped(a, b, mask):
+    left = [y if swap else x for x, y, swap in zip(a, b, mask, strict=True)]
+    right = [x if swap else y for x, y, swap in zip(a, b, mask, strict=True)]
+    return pooled(left), pooled(right)
+
+
+def share_at_least(a, b, score, masks):
+    """Count swaps whose difference is at least as large as the observed one."""
+    observed = abs(score(pooled(a)) - score(pooled(b)))
+    found = [abs(score(left) - score(right)) for left, right in (swapped(a, b, mask) for mask in masks)]
+    return sum(value >= observed - 1e-12 for value in found), len(found)
+
+
+def exact_p(a, b, score):
+    count, total = share_at_least(a, b, score, itertools.product((0, 1), repeat=len(a)))
+    return count / total
+
+
+@pytest.fixture
+def against(count_cases):
+    def run(measure, a, b, plan=None, level="group"):
+        sides = (Groups(count_cases(*side), plan or Plan(), level) for side in (a, b))
+        return compare(measure, *sides)
+
+    return run
+
+
+SCORES = [(Accuracy(), accuracy), (F1("macro"), macro_f1)]
+
+
+@pytest.mark.parametrize(("measure", "score"), SCORES, ids=["accuracy", "macro_f1"])
+@pytest.mark.parametrize("n", [2, 5, 8])
+def test_the_exact_p_agrees_with_brute_force(against, measure, score, n):
+    a, b = two_systems(n, seed=n)
+    result = against(measure, a, b)
+    assert result.exact
+    assert result.p == pytest.approx(exact_p(a, b, score), abs=1e-12)
+    assert result.difference == pytest.approx(score(pooled(a)) - score(pooled(b)), abs=1e-12)
+    assert result.groups == n
+
+
+def test_a_consistent_difference_reaches_the_smallest_p(against):
+    a, b = [[("a", "a"), ("b", "b")]] * 8, [[("a", "a"), ("b", "a")]] * 8
+    result = against(Accuracy(), a, b)
+    assert result.p == result.smallest_p == 2 / 2**8
+
+
+def test_swapping_the_systems_changes_only_the_sign(against):
+    a, b = two_systems(7, seed=3)
+    there, back = against(F1("macro"), a, b), against(F1("macro"), b, a)
+    assert back.difference == -there.difference
+    assert back.p == there.p
+    assert (back.low, back.high) == pytest.approx((-there.high, -there.low))
+
+
+def test_random_swaps_agree_with_a_plain_loop_over_the_same_swaps(against, monkeypatch):
+    monkeypatch.setattr(paired, "EXACT_GROUPS", 0)
+    a, b = two_systems(7, seed=4)
+    masks = generator(9, "swap").integers(0, 2, size=(200, 7), dtype="int8").tolist()
+    count, total = share_at_least(a, b, macro_f1, masks)
+    result = against(F1("macro"), a, b, Plan(resamples=200, seed=9))
+    assert not result.exact
+    assert result.p == pytest.approx((count + 1) / (total + 1), abs=1e-12)
+    assert result.smallest_p == pytest.approx(1 / 201)
+
+
+def test_random_swaps_come_close_to_the_exact_p(against, monkeypatch):
+    a, b = two_systems(9, seed=5, skills=(0.75, 0.6))
+    exact = against(F1("macro"), a, b)
+    monkeypatch.setattr(paired, "EXACT_GROUPS", 0)
+    drawn = against(F1("macro"), a, b, Plan(resamples=20_000, seed=1))
+    error = math.sqrt(exact.p * (1 - exact.p) / 20_000)
+    assert drawn.p == pytest.approx(exact.p, abs=4 * error)
+    assert drawn.difference == exact.difference
+
+
+def test_many_groups_are_swapped_at_random(against):
+    a, b = two_systems(paired.EXACT_GROUPS + 1)
+    assert not against(Accuracy(), a, b, Plan(resamples=100)).exact
+    assert against(Accuracy(), a[:-1], b[:-1]).exact
+
+
+def test_random_swaps_follow_their_seed(against):
+    a, b = two_systems(20, seed=6, skills=(0.7, 0.65))
+    made = [against(F1("macro"), a, b, Plan(resamples=300, seed=seed)).p for seed in (1, 1, 2)]
+    assert made[0] == made[1]
+    assert made[0] != made[2]
+
+
+@pytest.mark.parametrize("n", [2, 6, 20])
+def test_identical_systems_do_not_differ(against, n):
+    a, _ = two_systems(n, seed=7)
+    result = against(F1("macro"), a, a, Plan(resamples=100))
+    assert (result.difference, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_systems_of_equal_score_have_a_p_of_one(against):
+    a = [[("a", "a"), ("a", "b")], [("a", "b"), ("a", "a")]]
+    b = [[("a", "b"), ("a", "a")], [("a", "a"), ("a", "b")]]
+    result = against(Accuracy(), a, b)
+    assert (result.difference, result.p) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("measure", "score"), SCORES, ids=["accuracy", "macro_f1"])
+@pytest.mark.parametrize("level", [0.95, 0.8])
+def test_the_interval_agrees_with_a_plain_loop(against, measure, score, level):
+    a, b = two_systems(10, seed=8)
+    n = len(a)
+    left = [score(pooled(a[:i] + a[i + 1 :])) - score(pooled(b[:i] + b[i + 1 :])) for i in range(n)]
+    half = scipy.stats.t.ppf(0.5 + level / 2, n - 1)
+    half *= math.sqrt((n - 1) / n * sum((value - mean(left)) ** 2 for value in left))
+    centre = score(pooled(a)) - score(pooled(b))
+    result = against(measure, a, b, Plan(level=level))
+    assert (result.low, result.high) == pytest.approx((centre - half, centre + half), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("n", "note"),
+    [
+        (2, "only 2 subjects: the smallest attainable p is 0.5"),
+        (3, "only 3 subjects: the smallest attainable p is 0.25"),
+        (5, "only 5 subjects: the smallest attainable p is 0.0625"),
+        (6, None),
+    ],
+)
+def test_few_groups_are_noted_with_the_smallest_p(against, n, note):
+    a, b = two_systems(n, seed=9)
+    result = against(Accuracy(), a, b, level="subject")
+    assert result.smallest_p == 2 / 2**n
+    assert result.p >= result.smallest_p
+    assert result.notes == (() if note is None else (note,))
+
+
+def test_class_axes_that_differ_are_aligned(count_cases):
+    a = [[("a", "a"), ("b", "a")], [("b", "b"), ("b", "a")], [("a", "a")]]
+    b = [[("a", "z"), ("b", "b")], [("b", "b"), ("b", "b")], [("a", "a")]]
+    own = [Groups(count_cases(*side, classes=axis), Plan()) for side, axis in ((a, ("b", "a")), (b, ("a", "b", "z")))]
+    same = [Groups(count_cases(*side, classes=("a", "b", "z")), Plan()) for side in (a, b)]
+    assert compare(F1("macro"), *own) == compare(F1("macro"), *same)
+    assert compare(F1("macro"), *own).p == pytest.approx(exact_p(a, b, macro_f1))
+
+
+def test_one_group_has_a_difference_and_no_p(against):
+    result = against(Accuracy(), [[("a", "a"), ("a", "b")]], [[("a", "b"), ("a", "b")]], level="room")
+    assert result.difference == 0.5
+    assert (result.low, result.high, result.p, result.why) == (None, None, None, "undefined (1 room)")
+
+
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_an_undefined_score_leaves_no_comparison(against, side):
+    with_x, without = [[("a", "x")]] * 3, [[("a", "a")]] * 3
+    given = (without, with_x) if side == "A" else (with_x, without)
+    result = against(ClassPrecision("x", None), *given)
+    assert (result.difference, result.p) == (None, None)
+    assert result.why == f"the score of {side} is undefined"
+
+
+def test_swaps_without_a_score_count_against_a_difference(against):
+    # A names x in the first group, B in the second; of the four arrangements two leave one side without any x.
+    a, b = [[("x", "x")], [("a", "a")]], [[("x", "a")], [("a", "x")]]
+    result = against(ClassPrecision("x", None), a, b)
+    assert result.difference == 1.0
+    assert result.p == 1.0
+
+
+def test_there_is_no_interval_where_a_score_is_lost_without_one_group(against):
+    a, b = [[("x", "x")], [("a", "a")], [("a", "a")]], [[("x", "a")], [("a", "x")], [("a", "a")]]
+    result = against(ClassPrecision("x", None), a, b)
+    assert (result.low, result.high) == (None, None)
+    assert result.difference == 1.0
+
+
+def test_swaps_are_drawn_in_batches_of_bounded_size(against, monkeypatch):
+    a, b = two_systems(20, seed=10)
+    monkeypatch.setattr(paired, "CHUNK", 64)
+    result = against(Accuracy(), a, b, Plan(resamples=100))
+    assert 1 / 101 <= result.p <= 1

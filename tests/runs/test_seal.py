@@ -1,0 +1,127 @@
+"""Seals against hashes that the test computes itself, and against every kind of damage."""
+
+import hashlib
+
+import pytest
+
+from gnomon.runs import seal
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "b.txt").write_bytes(b"second")
+    (tmp_path / "a.txt").write_bytes(b"first")
+    (tmp_path / "deep" / "c.bin").write_bytes(bytes(range(256)))
+    (tmp_path / seal.NAME).write_bytes(seal.make(tmp_path))
+    return tmp_path
+
+
+def flipped(content, position, bit=0):
+    return content[:position] + bytes([content[position] ^ (1 << bit)]) + content[position + 1 :]
+
+
+def positions(size, samples=12):
+    """First and last byte and some between."""
+    return sorted({0, size - 1, *(size * i // samples for i in range(samples))})
+
+
+def test_a_seal_has_one_line_per_file_as_sha256sum_writes_it(folder):
+    lines = [
+        f"{hashlib.sha256(b'first').hexdigest()}  a.txt",
+        f"{hashlib.sha256(b'second').hexdigest()}  b.txt",
+        f"{hashlib.sha256(bytes(range(256))).hexdigest()}  deep/c.bin",
+    ]
+    assert (folder / seal.NAME).read_text() == "\n".join(lines) + "\n"
+
+
+def test_the_hash_of_a_file_is_its_sha256(folder):
+    assert seal.hash_file(folder / "a.txt") == hashlib.sha256(b"first").hexdigest()
+
+
+def test_an_untouched_folder_agrees_with_its_seal(folder):
+    assert seal.problems(folder) == []
+
+
+def test_sealing_twice_gives_the_same_bytes(folder):
+    assert seal.make(folder) == (folder / seal.NAME).read_bytes()
+
+
+def test_every_flipped_byte_of_every_file_of_a_run_is_found(stored_run):
+    files = sorted(path for path in stored_run.path.iterdir() if path.name != seal.NAME)
+    assert len(files) == 7
+    for path in files:
+        content = path.read_bytes()
+        for count, position in enumerate(positions(len(content))):
+            path.write_bytes(flipped(content, position, count % 8))
+            assert seal.problems(stored_run.path) == [f"{path.name}: content differs from the seal"], position
+        path.write_bytes(content)
+    assert seal.problems(stored_run.path) == []
+
+
+def test_every_flipped_byte_of_the_seal_is_found(stored_run):
+    path = stored_run.path / seal.NAME
+    content = path.read_bytes()
+    for position in range(len(content)):
+        path.write_bytes(flipped(content, position, position % 8))
+        assert seal.problems(stored_run.path), position
+
+
+def test_an_added_file_is_named(folder):
+    (folder / "deep" / "new.txt").write_text("x")
+    assert seal.problems(folder) == ["deep/new.txt: not in the seal"]
+
+
+def test_a_removed_file_is_named(folder):
+    (folder / "a.txt").unlink()
+    assert seal.problems(folder) == ["a.txt: sealed but missing"]
+
+
+def test_a_renamed_file_is_named_twice(folder):
+    (folder / "a.txt").rename(folder / "z.txt")
+    assert seal.problems(folder) == ["a.txt: sealed but missing", "z.txt: not in the seal"]
+
+
+def test_files_that_changed_places_are_named(folder):
+    (folder / "a.txt").write_bytes(b"second")
+    (folder / "b.txt").write_bytes(b"first")
+    assert seal.problems(folder) == ["a.txt: content differs from the seal", "b.txt: content differs from the seal"]
+
+
+def test_a_file_that_is_cut_or_grows_is_named(folder):
+    (folder / "a.txt").write_bytes(b"firs")
+    (folder / "b.txt").write_bytes(b"second\n")
+    assert len(seal.problems(folder)) == 2
+
+
+def test_a_missing_seal_is_named(folder):
+    (folder / seal.NAME).unlink()
+    (problem,) = seal.problems(folder)
+    assert "seal.sha256 is missing" in problem
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda content: content[:-1],
+        lambda content: content + b"\n",
+        lambda content: content.replace(b"\n", b"\r\n"),
+        lambda content: b"".join(sorted(content.splitlines(keepends=True), reverse=True)),
+        lambda content: b"",
+        lambda content: content + b"\xff\xfe",
+        lambda content: content.upper(),
+        lambda content: content.splitlines(keepends=True)[0] + content,
+    ],
+    ids=["newline removed", "newline added", "crlf", "reordered", "emptied", "bytes added", "upper case", "doubled"],
+)
+def test_an_edited_seal_is_found(folder, edit):
+    path = folder / seal.NAME
+    path.write_bytes(edit(path.read_bytes()))
+    assert seal.problems(folder)
+
+
+def test_a_removed_file_is_found_when_its_line_is_removed_too_and_the_rest_edited(folder):
+    (folder / "a.txt").unlink()
+    lines = (folder / seal.NAME).read_bytes().splitlines(keepends=True)
+    (folder / seal.NAME).write_bytes(lines[1] + lines[2].upper())
+    assert seal.problems(folder)
