@@ -1,6 +1,6 @@
 """gnomon: one workbench for evaluating systems that perceive people and places through sensors.
 
-The verbs are ``score``, ``compare`` and ``load``; each returns an object that prints as a table. Everything
+The verbs are ``score``, ``run``, ``compare`` and ``load``; each returns an object that prints as a table. Everything
 is loaded when first used: importing gnomon loads no numerical library.
 """
 
@@ -10,12 +10,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.api import Result, compare, load, score
+    from gnomon.api import Result, compare, load, run, score
     from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError
     from gnomon.runs.verify import verify
 
 _HOMES = {
     "score": "gnomon.api",
+    "run": "gnomon.api",
     "compare": "gnomon.api",
     "load": "gnomon.api",
     "Result": "gnomon.api",
@@ -36,6 +37,7 @@ __all__ = [
     "WorkError",
     "compare",
     "load",
+    "run",
     "score",
     "verify",
 ]

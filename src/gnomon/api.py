@@ -6,11 +6,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.core import options as opt
 from gnomon.core import registry
-from gnomon.core.errors import InputError, MissingExtraError
+from gnomon.core.errors import InputError, MissingExtraError, WorkError, some
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Table, View
 from gnomon.report import render
@@ -38,6 +38,11 @@ class Result:
 
     def _repr_html_(self) -> str:
         return render(self.items, "html")
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything that was asked for was done."""
+        return not self.extra.get("missing") and all(run.complete for run in self.runs)
 
     @property
     def tables(self) -> dict[str, Table]:
@@ -109,8 +114,22 @@ def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any
     return perform(suite, "score", {name: value for name, value in given.items() if value is not None})
 
 
-def perform(suite: str, verb: str, given: Mapping[str, Any]) -> Result:
-    """Do a verb of a suite that ends in scores, and publish its runs where asked."""
+def run(suite: str, **options: Any) -> Result:
+    """Predict with systems and score them; work that is stored already is not done again.
+
+    Parameters
+    ----------
+    suite
+        Name of a suite, for example ``labels``.
+    options
+        Any option of ``gnomon run SUITE``, with underscores. Runs and stored work go to ``out`` (default ``runs``).
+    """
+    return perform(suite, "run", options)
+
+
+def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | None = None) -> Result:
+    """Do a verb of a suite that ends in scores, and publish its runs where asked; progress goes to ``stream``."""
+    from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
     from gnomon.runs.directory import publish
     from gnomon.runs.provenance import Clock
@@ -119,17 +138,25 @@ def perform(suite: str, verb: str, given: Mapping[str, Any]) -> Result:
     clock = Clock()
     action = registry.suite(suite).verb(verb)
     options: Any = opt.build(action.options, given)
-    evaluations = action.load()(options)
+    handed = action.load()(options)
+    missing: dict[str, str] = {}
+    if isinstance(handed, Job):
+        outcome = work(handed.plan, options, stream=stream)
+        evaluations, missing = handed.assemble(outcome), outcome.missing
+        if not evaluations:
+            raise WorkError(f"no cell was done: {some([f'{name}: {why}' for name, why in missing.items()], show=2)}")
+    else:
+        evaluations = handed
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
     asked = {"asked": {name: _plain(value) for name, value in given.items()}}
     runs = []
     for evaluation in evaluations:
         run = make(evaluation, plan, clock, asked)
         runs.append(run if options.out == "none" else publish(run, options.out))
-    return present(runs)
+    return present(runs, missing)
 
 
-def present(runs: Sequence[Run]) -> Result:
+def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Result:
     """Make the tables of runs, with the paired comparison where there are several."""
     from gnomon.runs.comparison import compare_runs, comparison_table
 
@@ -141,7 +168,7 @@ def present(runs: Sequence[Run]) -> Result:
         if len(own) > 1 and _same_ground(own):
             tables.insert(1, comparison_table(compare_runs(own), own[0].roster.level))
         items += tables
-    return Result(tuple(runs), tuple(items), {"suites": sorted(suites)})
+    return Result(tuple(runs), tuple(items), {"suites": sorted(suites), "missing": dict(missing or {})})
 
 
 def compare(*runs: Any, measures: Sequence[str] = ()) -> Result:

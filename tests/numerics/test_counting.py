@@ -103,6 +103,23 @@ class TestConfusion:
         found = confusion(truth.astype(np.uint8), prediction.astype(np.uint8), k)
         np.testing.assert_array_equal(found, reference(truth, prediction, k))
 
+    @pytest.mark.parametrize("threads", [0, 1, 2, 3, 8])
+    def test_threads_change_nothing(self, threads, monkeypatch):
+        monkeypatch.setattr(bytewise, "_PART", 1 << 10)
+        truth, prediction = (codes.astype(np.uint8) for codes in labels(7, 100_005, 87))
+        expected = reference(truth, prediction, 87)
+        np.testing.assert_array_equal(confusion(truth, prediction, 87, threads=threads), expected)
+        truth[90_001] = 87
+        with pytest.raises(InputError, match=r"truth\[90001\] is 87"):
+            confusion(truth, prediction, 87, threads=threads)
+
+    def test_two_threads_by_default_where_there_are_many_labels(self, monkeypatch):
+        monkeypatch.setattr(counting, "_SHARED", 1000)
+        monkeypatch.setattr(counting.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+        assert [counting._workers(n) for n in (999, 1000)] == [1, 2]
+        monkeypatch.setattr(counting.os, "sched_getaffinity", lambda _: {5}, raising=False)
+        assert counting._workers(1000) == 1
+
     def test_a_chunk_fits_32_bits(self):
         assert counting._CHUNK < 2**32
 

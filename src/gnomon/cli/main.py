@@ -13,6 +13,7 @@ from gnomon.core.errors import GnomonError
 
 VERBS = {
     "score": "score predictions that were made elsewhere",
+    "run": "predict with systems, then score them; resumes where it was stopped",
     "compare": "compare runs on the same data: difference, interval, p-value",
     "report": "show runs as tables: terminal, json, csv, markdown, html",
     "verify": "check that runs agree with themselves: hashes, identities, scores",

@@ -20,21 +20,35 @@ def encode(value: object) -> bytes:
     >>> encode({"b": 1, "a": [0.5, None]})
     b'{"a":[0.5,null],"b":1}'
     """
-    return _dump(value, separators=(",", ":")).encode()
+    return _dump(value, separators=(",", ":"))
 
 
 def encode_pretty(value: object) -> bytes:
     """Return canonical JSON that a person can read: indented, with a final newline."""
-    return (_dump(value, indent=1) + "\n").encode()
+    return _dump(value, indent=1) + b"\n"
 
 
-def _dump(value: object, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> str:
+def _dump(value: object, *, indent: int | None = None, separators: tuple[str, str] | None = None) -> bytes:
     try:
+        _check_keys(value)
         return json.dumps(
             value, sort_keys=True, ensure_ascii=False, allow_nan=False, indent=indent, separators=separators
-        )
-    except (TypeError, ValueError) as error:
+        ).encode()
+    except (TypeError, ValueError, RecursionError) as error:
         raise GnomonError(f"not plain finite data, so it has no canonical JSON: {error}") from error
+
+
+def _check_keys(value: object) -> None:
+    """Refuse keys that are not text: JSON would turn 1 into "1", and two values would share a fingerprint."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"the key {key!r} is not text")
+            _check_keys(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            if isinstance(item, (dict, list, tuple)):
+                _check_keys(item)
 
 
 def fingerprint(value: object) -> str:

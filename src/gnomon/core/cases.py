@@ -7,6 +7,7 @@ a slice would cut a case, the case is split, so that its parts keep the group.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -15,7 +16,7 @@ import numpy as np
 
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import GnomonError, InputError, some
-from gnomon.core.tallies import Array
+from gnomon.core.tallies import Array, natural_key
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ class Corpus(Generic[T]):
     def __post_init__(self) -> None:
         ids = [case.id for case in self.cases]
         if len(set(ids)) != len(ids):
-            twice = sorted({i for i in ids if ids.count(i) > 1})
+            twice = [name for name, count in Counter(ids).items() if count > 1]
             raise InputError(f"corpus {self.name!r} repeats case ids: {some(twice)}")
         odd = [case.id for case in self.cases if len(case.path) != len(self.levels)]
         if odd:
@@ -62,7 +63,7 @@ class Corpus(Generic[T]):
         tags = sorted({name for case in self.cases for name in case.tags})
         return Roster(
             ids=tuple(case.id for case in self.cases),
-            groups=tuple("/".join(case.path[:depth]) for case in self.cases),
+            groups=tuple(join(case.path[:depth]) for case in self.cases),
             tags={name: tuple(case.tags.get(name, "") for case in self.cases) for name in tags},
             level=level,
         )
@@ -89,10 +90,10 @@ class Roster:
         return len(self.ids)
 
     def codes(self) -> tuple[Array, tuple[str, ...]]:
-        """Return a group code per case and the groups in order of first appearance."""
-        place: dict[str, int] = {}
-        codes = np.fromiter((place.setdefault(g, len(place)) for g in self.groups), np.int64, len(self.groups))
-        return codes, tuple(place)
+        """Return a group code per case and the groups, in natural order: the order of cases cannot change a score."""
+        names = tuple(sorted(set(self.groups), key=natural_key))
+        place = {name: index for index, name in enumerate(names)}
+        return np.fromiter((place[g] for g in self.groups), np.int64, len(self.groups)), names
 
     def rows(self, where: Mapping[str, str]) -> Array:
         """Return a mask of the cases that carry the given tags."""
@@ -109,3 +110,12 @@ class Roster:
         tags = {name: tuple(values[i] for i in index) for name, values in self.tags.items()}
         ids, groups = tuple(self.ids[i] for i in index), tuple(self.groups[i] for i in index)
         return Roster(ids, groups, tags, self.level)
+
+
+def join(path: Sequence[str]) -> str:
+    """Join the levels of a path so that different paths stay different.
+
+    >>> join(("a/b", "c")), join(("a", "b/c"))
+    ('a%2Fb/c', 'a/b%2Fc')
+    """
+    return "/".join(part.replace("%", "%25").replace("/", "%2F") for part in path)

@@ -38,7 +38,8 @@ class Need:
 
     def met(self, facts: Mapping[str, Any]) -> bool:
         """Say whether the facts of a run meet the need; an absent fact does not."""
-        return float(facts.get(self.fact, float("-inf"))) >= self.at_least
+        found = facts.get(self.fact)
+        return isinstance(found, (int, float)) and found >= self.at_least
 
 
 @dataclass(frozen=True)

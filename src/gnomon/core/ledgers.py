@@ -36,12 +36,18 @@ class Ledger:
         self.case = _frozen(np.asarray(case))
         self.columns = {name: _frozen(np.asarray(column)) for name, column in columns.items()}
         self.labels = {name: tuple(values) for name, values in (labels or {}).items()}
+        if self.case.ndim != 1 or (self.case.size and (self.case.dtype.kind not in "iu" or self.case.min() < 0)):
+            raise GnomonError("the cases of a ledger must be a list of whole numbers from 0")
+        if any(column.dtype == np.uint64 for column in self.columns.values()):
+            raise GnomonError("ledger columns are signed integers or floats, but one is uint64")
         for name, column in self.columns.items():
             if column.shape != self.case.shape or column.ndim != 1:
                 raise GnomonError(f"ledger column {name!r}: expected shape {self.case.shape}, but got {column.shape}")
         for name, values in self.labels.items():
-            column = self.columns[name]
-            if column.size and (column.min() < -1 or column.max() >= len(values)):
+            column = self.columns.get(name, np.zeros(0))
+            if name not in self.columns or len(set(values)) != len(values):
+                raise GnomonError(f"ledger labels {name!r} need a column of that name and must not repeat")
+            if column.size and (column.dtype.kind not in "iu" or column.min() < -1 or column.max() >= len(values)):
                 raise GnomonError(f"ledger column {name!r} holds a code outside its {len(values)} labels")
 
     def __len__(self) -> int:
@@ -54,7 +60,7 @@ class Ledger:
             self.labels == other.labels
             and self.columns.keys() == other.columns.keys()
             and np.array_equal(self.case, other.case)
-            and all(np.array_equal(self.columns[name], other.columns[name]) for name in self.columns)
+            and all(_equal(self.columns[name], other.columns[name]) for name in self.columns)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -70,6 +76,8 @@ class Ledger:
         if not parts:
             raise GnomonError("nothing to stack: expected at least one ledger")
         first = parts[0][0]
+        if any(p.columns.keys() != first.columns.keys() or p.labels.keys() != first.labels.keys() for p, _ in parts):
+            raise GnomonError("ledgers of different columns cannot be stacked")
         labels = {name: union([part.labels[name] for part, _ in parts]) for name in first.labels}
         offsets = np.cumsum([0, *(n for _, n in parts)])[:-1]
         case = np.concatenate([part.case + offset for (part, _), offset in zip(parts, offsets, strict=True)])
@@ -86,6 +94,10 @@ def _recode(ledger: Ledger, name: str, labels: Sequence[str] | None) -> Array:
     place = {label: index for index, label in enumerate(labels)}
     lookup = np.array([*(place[label] for label in ledger.labels[name]), -1])
     return np.asarray(lookup[column])
+
+
+def _equal(a: Array, b: Array) -> bool:
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
 
 
 def _frozen(array: Array) -> Array:

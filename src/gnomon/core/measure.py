@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 
 Direction = Literal["up", "down"]
@@ -90,9 +91,9 @@ class Measure(ABC):
         """Return how many units these totals rest on, for the n beside the score."""
         return int(totals["n"])
 
-    def identities(self, tallies: Tallies) -> list[str]:
-        """Name what cannot be true of the stored tallies of this family (empty when all holds)."""
-        del tallies
+    def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
+        """Name what cannot be true of the stored tallies of this family, or does not agree with the ledgers."""
+        del tallies, ledgers
         return []
 
     @property

@@ -93,7 +93,7 @@ def build(struct: type[S], values: Mapping[str, Any]) -> S:
             hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
             raise InputError(f"unknown option {name!r}{hint}")
     for parameter in known.values():
-        if parameter.required and parameter.name not in values:
+        if parameter.required and values.get(parameter.name) is None:
             raise InputError(f"option {parameter.name!r} ({parameter.flag}) is required: {parameter.option.help}")
     return struct(**{name: _checked(known[name], value) for name, value in values.items()})
 
@@ -132,6 +132,8 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
     option, name, expected = parameter.option, parameter.name, parameter.type
     if option.data:
         return value
+    if expected is int and hasattr(value, "__index__") and not isinstance(value, bool):
+        value = value.__index__()
     if parameter.type is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if parameter.type is str and hasattr(value, "__fspath__"):
@@ -141,8 +143,10 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
         raise InputError(f"option {name!r}: expected {expected.__name__}, but got {value!r}")
     if option.choices and value not in option.choices:
         raise InputError(f"option {name!r}: expected one of {', '.join(option.choices)}, but got {value!r}")
-    if (option.low is not None and value < option.low) or (option.high is not None and value > option.high):
-        raise InputError(f"option {name!r}: expected a value in [{option.low}, {option.high}], but got {value!r}")
+    low, high = option.low, option.high
+    if (low is not None and not value >= low) or (high is not None and not value <= high):
+        bound = f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
+        raise InputError(f"option {name!r}: expected {bound}, but got {value!r}")
     return value
 
 

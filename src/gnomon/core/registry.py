@@ -39,7 +39,7 @@ class Broken:
 @functools.cache
 def suites() -> Mapping[str, Suite]:
     """Return the suites that load, by name."""
-    return {name: suite for name, suite in _loaded(SUITES) if isinstance(suite, Suite)}
+    return dict(_loaded(SUITES))
 
 
 @functools.cache
@@ -87,20 +87,32 @@ def _loaded(group: str) -> Iterator[tuple[str, Any]]:
 
 @functools.cache
 def _attempts(group: str) -> tuple[tuple[str, Any] | Broken, ...]:
-    return tuple(_attempt(group, point) for point in sorted(entry_points(group=group)))
+    found: list[tuple[str, Any] | Broken] = []
+    taken: set[str] = set()
+    for point in sorted(entry_points(group=group)):
+        attempt = _attempt(group, point)
+        if point.name in taken and not isinstance(attempt, Broken):
+            attempt = Broken(group, point.name, _source(point), "another plug-in has this name")
+        taken.add(point.name)
+        found.append(attempt)
+    return tuple(found)
 
 
 def _attempt(group: str, point: EntryPoint) -> tuple[str, Any] | Broken:
-    source = point.dist.name if point.dist else point.value
+    source = _source(point)
     try:
         value = point.load()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return Broken(group, point.name, source, f"{type(error).__name__}: {error}")
     if group == SUITES and not isinstance(value, Suite):
         return Broken(group, point.name, source, f"expected a Suite, but got {type(value).__name__}")
     if group == MEASURES and not _are_measures(value):
         return Broken(group, point.name, source, f"expected a tuple of measures, but got {type(value).__name__}")
     return point.name, value
+
+
+def _source(point: EntryPoint) -> str:
+    return point.dist.name if point.dist else point.value
 
 
 def _are_measures(value: object) -> bool:

@@ -43,15 +43,16 @@ class Samples:
 
     def __post_init__(self) -> None:
         n = len(self.ids)
-        columns = {"cases": self.cases, "parts": self.parts, **self.tags}
+        columns = [("cases", self.cases), ("parts", self.parts), *self.tags.items()]
         if self.digests:
-            columns["digests"] = self.digests
-        for name, column in columns.items():
+            columns.append(("digests", self.digests))
+        for name, column in columns:
             if len(column) != n:
                 raise GnomonError(f"samples: column {name!r} has {len(column)} rows, expected {n}")
         for name in ("input_range", "target_range"):
-            ranges = np.array(getattr(self, name), dtype=np.float64).reshape(-1, 2)
-            if len(ranges) != n or not np.isfinite(ranges).all() or (ranges[:, 1] < ranges[:, 0]).any():
+            ranges = np.array(getattr(self, name), dtype=np.float64)
+            ranges = ranges.reshape(0, 2) if ranges.size == 0 else ranges
+            if ranges.shape != (n, 2) or not np.isfinite(ranges).all() or (ranges[:, 1] < ranges[:, 0]).any():
                 raise GnomonError(f"samples: {name} must be {n} finite ranges with start <= end")
             ranges.setflags(write=False)
             object.__setattr__(self, name, ranges)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
+from gnomon.core.canonical import encode
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -20,6 +22,6 @@ def generator(seed: int, *purpose: str) -> np.random.Generator:
     """
     import numpy as np
 
-    name = hashlib.sha256("\0".join(purpose).encode()).digest()
+    name = hashlib.sha256(encode(list(purpose))).digest()
     words = [int.from_bytes(name[i : i + 4], "little") for i in range(0, 16, 4)]
     return np.random.default_rng(np.random.SeedSequence([seed, *words]))

@@ -135,10 +135,13 @@ class Boxes:
     frame: str = "scene"
 
     def __post_init__(self) -> None:
-        geometry = np.asarray(self.geometry, dtype=np.float64)
+        geometry = _array(self.geometry, "Boxes.geometry", np.float64)
         if geometry.shape[1:] not in {(6,), (7,), (8, 3)}:
             raise InputError(f"Boxes: expected shape (M, 6), (M, 7) or (M, 8, 3), but got {geometry.shape}")
         geometry = _floats(geometry, geometry.ndim, "Boxes.geometry")
+        if geometry.shape[1:] == (6,) and (geometry[:, :3] > geometry[:, 3:]).any():
+            where = int(np.argmax((geometry[:, :3] > geometry[:, 3:]).any(axis=1)))
+            raise InputError(f"box {where}: its minimum exceeds its maximum: {geometry[where].tolist()}")
         codes = _codes(self.codes, self.classes, "Boxes")
         scores = None if self.scores is None else _floats(self.scores, 1, "Boxes.scores")
         _equal_lengths("Boxes", geometry, codes, *(() if scores is None else (scores,)))
@@ -159,10 +162,12 @@ class Skeletons:
     names: tuple[str, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        joints = np.asarray(self.joints)
-        if joints.ndim != 3 or joints.shape[2] != 3:
-            raise InputError(f"Skeletons: expected shape (N, J, 3), but got {joints.shape}")
-        finite = np.isfinite(joints).all(axis=2)
+        joints = _array(self.joints, "Skeletons")
+        if joints.ndim != 3 or joints.shape[2] != 3 or joints.dtype.kind not in "fiu":
+            raise InputError(f"Skeletons: expected numbers (N, J, 3), but got {joints.dtype} {joints.shape}")
+        if self.fps is not None and not self.fps > 0:
+            raise InputError(f"Skeletons.fps: expected a rate above 0, but got {self.fps}")
+        finite: Array = np.asarray(np.isfinite(joints).all(axis=2))
         valid = finite if self.valid is None else np.asarray(self.valid, dtype=np.bool_)
         if valid.shape != joints.shape[:2]:
             raise InputError(f"Skeletons.valid: expected shape {joints.shape[:2]}, but got {valid.shape}")
@@ -187,7 +192,7 @@ class Rankings:
     pool: str
 
     def __post_init__(self) -> None:
-        greater, equal = np.asarray(self.greater), np.asarray(self.equal)
+        greater, equal = (_whole(side, "Rankings") for side in (self.greater, self.equal))
         _equal_lengths("Rankings", greater, equal)
         if greater.size and (greater.min() < 0 or equal.min() < 1 or (greater + equal).max() > self.pool_size):
             raise InputError(f"Rankings: expected greater >= 0, equal >= 1 and a sum of at most {self.pool_size}")
@@ -232,15 +237,29 @@ def _frozen(array: Array) -> Array:
     return view
 
 
+def _array(values: Any, where: str, dtype: type | None = None) -> Array:
+    try:
+        return np.asarray(values, dtype=dtype)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InputError(f"{where}: expected a regular array of numbers: {error}") from error
+
+
+def _whole(values: Any, where: str) -> Array:
+    array = _array(values, where)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise InputError(f"{where}: expected a list of whole numbers, but got {array.dtype} {array.shape}")
+    return array.astype(np.int64)
+
+
 def _classes(classes: Sequence[str], where: str) -> tuple[str, ...]:
-    if len(set(classes)) != len(classes) or not all(isinstance(label, str) for label in classes):
+    if not all(isinstance(label, str) for label in classes) or len(set(classes)) != len(classes):
         raise InputError(f"{where}: classes must be distinct texts, but got {list(classes)[:8]}")
     return tuple(classes)
 
 
 def _codes(codes: Array, classes: Sequence[str], where: str) -> Array:
     _classes(classes, where)
-    array = np.asarray(codes)
+    array = _array(codes, where)
     if array.ndim != 1 or not (np.issubdtype(array.dtype, np.integer) or array.size == 0):
         raise InputError(f"{where}: expected a list of integer codes, but got {array.dtype} {array.shape}")
     if array.size and (array.max() >= len(classes) or array.min() < NONE):
@@ -250,7 +269,7 @@ def _codes(codes: Array, classes: Sequence[str], where: str) -> Array:
 
 
 def _floats(values: Array, ndim: int, where: str) -> Array:
-    array = np.asarray(values, dtype=np.float64)
+    array = _array(values, where, np.float64)
     if array.ndim != ndim:
         raise InputError(f"{where}: expected {ndim} dimension(s), but got {array.ndim}")
     if not np.isfinite(array).all():

@@ -85,7 +85,13 @@ class View:
 
     def record(self) -> dict[str, Any]:
         """Return the view as plain data."""
-        return {**asdict(self), "data": dict(self.data), "notes": list(self.notes)}
+        return {
+            "name": self.name,
+            "title": self.title,
+            "kind": self.kind,
+            "data": dict(self.data),
+            "notes": list(self.notes),
+        }
 
 
 def _trim(cell: dict[str, Any]) -> dict[str, Any]:

@@ -72,6 +72,9 @@ class Tallies:
         for name, labels in self.axes.items():
             if len(set(labels)) != len(labels):
                 raise GnomonError(f"axis {name!r} of a tally repeats a label: {labels}")
+        unknown = {axis for field in self.layout for axis in field.axes} - self.axes.keys()
+        if unknown:
+            raise GnomonError(f"the layout of a tally names axes without labels: {sorted(unknown)}")
         checked = {field.name: self._check(field, fields) for field in self.layout}
         sizes = {len(array) for array in checked.values()}
         if len(sizes) != 1:
@@ -129,7 +132,7 @@ class Tallies:
         if not parts:
             raise GnomonError("nothing to stack: expected at least one tally")
         first = parts[0]
-        if any(part.layout != first.layout for part in parts):
+        if any(part.layout != first.layout or part.axes.keys() != first.axes.keys() for part in parts):
             raise GnomonError("tallies of different layouts cannot be stacked")
         axes = {name: union([part.axes[name] for part in parts]) for name in first.axes}
         aligned = [part.relabel(axes) for part in parts]
@@ -159,6 +162,9 @@ class Tallies:
 
     def grouped(self, group: Array, n_groups: int) -> Tallies:
         """Sum the rows of each group; ``group`` holds a code in ``[0, n_groups)`` per case."""
+        group = np.asarray(group)
+        if group.shape != (self.n_cases,) or (group.size and not (group.min() >= 0 and group.max() < n_groups)):
+            raise GnomonError(f"expected a group in [0, {n_groups}) for each of {self.n_cases} cases")
         if n_groups == self.n_cases and np.array_equal(group, np.arange(n_groups)):
             return self
         order = np.argsort(group, kind="stable")
@@ -197,14 +203,17 @@ class Tallies:
 
     def _columns(self, kind: str) -> Array:
         """Return all fields of a kind side by side, ``(cases, columns)``."""
-        parts = [self.fields[f.name].reshape(self.n_cases, -1) for f in self.layout if f.kind == kind]
+        parts = [_flat(self.fields[f.name]) for f in self.layout if f.kind == kind]
         joined = np.concatenate(parts, axis=1) if parts else np.zeros((self.n_cases, 0))
         return np.asarray(joined, dtype=np.float64)
 
     def without_each(self) -> Totals:
         """Return, for every row, the total of all the other rows."""
-        total = self.total()
-        fields = {name: total[name][np.newaxis] - array for name, array in self.fields.items()}
+        fields = {}
+        for field in self.layout:
+            array = self.fields[field.name]
+            total, rest = _sum_rows(field, array), _rest(field, array)
+            fields[field.name] = _minus(total, rest, array) if field.kind == "sum" else total - array
         return Totals(fields, self.axes, (self.n_cases,))
 
 
@@ -247,7 +256,34 @@ def _realign(array: Array, position: int, old: Sequence[str], new: Sequence[str]
 
 def _sum_rows(field: Field, array: Array) -> Array:
     if field.kind == "count":
+        if array.size and float(array.max()) * len(array) >= 2.0**63:
+            raise GnomonError(f"field {field.name!r} of a tally counts past what 64 bits hold")
         return np.asarray(array.sum(axis=0, dtype=np.int64))
-    flat = array.reshape(len(array), -1)
-    sums = np.array([math.fsum(column) for column in flat.T.tolist()], dtype=np.float64)
-    return sums.reshape(array.shape[1:])
+    return _exact_sums(field, _flat(array).T.tolist()).reshape(array.shape[1:])
+
+
+def _rest(field: Field, array: Array) -> Array:
+    """Return what rounding took from the exact sum of the rows."""
+    if field.kind == "count":
+        return np.zeros(())
+    columns = [[*column, -math.fsum(column)] for column in _flat(array).T.tolist()]
+    return _exact_sums(field, columns).reshape(array.shape[1:])
+
+
+def _exact_sums(field: Field, columns: Sequence[Sequence[float]]) -> Array:
+    try:
+        return np.array([math.fsum(column) for column in columns], dtype=np.float64)
+    except OverflowError as error:
+        raise GnomonError(f"field {field.name!r} of a tally sums past the largest float") from error
+
+
+def _minus(total: Array, rest: Array, rows: Array) -> Array:
+    """Return ``total + rest - row`` for each row with the rounding error of the subtraction added back."""
+    difference = total - rows
+    back = difference - total
+    lost = (total - (difference - back)) - (rows + back)
+    return np.asarray(difference + (lost + rest))
+
+
+def _flat(array: Array) -> Array:
+    return array.reshape(len(array), math.prod(array.shape[1:]))

@@ -37,6 +37,8 @@ FEW_GROUPS = 6
 """Below this many groups every interval and test says that there are few."""
 THIN_CLASS = 10
 """A class that rests on fewer groups than this makes a macro interval unreliable."""
+ROUNDING = 1e-12
+"""Scores that differ by less are equal."""
 CHUNK = 2_000_000
 """Numbers held at once by a batch of replicates."""
 
@@ -156,10 +158,9 @@ def jackknife_se(values: Array) -> float:
 def _jackknife_t(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
     scored = measure.score(groups.left_out, frozen)
     if not scored.defined.all():
-        lost = groups.name(int((~scored.defined).sum()))
-        return Interval(None, None, f"undefined (without any one of {lost} there is no score)", tuple(notes))
-    if np.ptp(scored.values) == 0:
-        return Interval(None, None, _same(groups), tuple(notes))
+        return Interval(None, None, gaps(groups, scored.defined), tuple(notes))
+    if no_spread(scored.values):
+        return Interval(None, None, same(groups), tuple(notes))
     half = t_quantile(0.5 + groups.plan.level / 2, groups.n - 1) * jackknife_se(scored.values)
     return _clipped(measure, value - half, value + half, notes)
 
@@ -172,8 +173,8 @@ def _bootstrap(measure: Measure, groups: Groups, frozen: Array | None, value: fl
         return Interval(None, None, f"undefined (no score in {lost} of {drawn} replicates)", tuple(notes))
     if lost:
         notes.append(f"{lost} of {drawn} replicates left out: score undefined there")
-    if kept[0] == kept[-1]:
-        return Interval(None, None, _same(groups), tuple(notes))
+    if no_spread(kept):
+        return Interval(None, None, same(groups), tuple(notes))
     tails = np.array([0.5 - groups.plan.level / 2, 0.5 + groups.plan.level / 2])
     if groups.plan.method == "bca":
         tails = _bca_tails(measure.score(groups.left_out, frozen), value, kept, tails)
@@ -193,8 +194,19 @@ def _bca_tails(left: Scored, value: float, kept: Array, tails: Array) -> Array:
     return np.asarray(ndtr(bias + z / (1 - acceleration * z)))
 
 
-def _same(groups: Groups) -> str:
+def no_spread(values: Array) -> bool:
+    """Say whether values are equal but for rounding."""
+    return float(np.ptp(values)) <= ROUNDING * max(1.0, float(np.abs(values).max()))
+
+
+def same(groups: Groups) -> str:
+    """Say why there is no interval where leaving out a group changes nothing."""
     return f"undefined (the score is the same without any one {groups.level}: no spread to judge by)"
+
+
+def gaps(groups: Groups, defined: Array) -> str:
+    """Say why there is no interval where the score hangs on single groups."""
+    return f"undefined ({groups.name(int((~defined).sum()))} cannot be left out: there is no score without)"
 
 
 def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:

@@ -18,10 +18,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array, Tallies, Totals, union
-from gnomon.inference.intervals import CHUNK, FEW_GROUPS, Groups, Plan, jackknife_se, t_quantile
+from gnomon.inference.intervals import (
+    CHUNK,
+    FEW_GROUPS,
+    Groups,
+    Plan,
+    gaps,
+    jackknife_se,
+    no_spread,
+    same,
+    t_quantile,
+)
 
 EXACT_GROUPS = 13
 """Up to this many groups all swaps are enumerated."""
@@ -39,11 +50,15 @@ class Paired:
     exact: bool
     smallest_p: float | None
     why: str = ""
+    """Why there is no difference or no p-value."""
+    interval_why: str = ""
     notes: tuple[str, ...] = ()
 
 
 def compare(measure: Measure, a: Groups, b: Groups) -> Paired:
     """Compare two systems over the same groups, in the same order."""
+    if a.n != b.n:
+        raise InputError(f"A has {a.name(a.n)} and B has {b.name(b.n)}: compare them on the same ones")
     axes = {name: union([a.tallies.axes[name], b.tallies.axes[name]]) for name in a.tallies.axes}
     a, b = (Groups(side.tallies.relabel(axes), a.plan, a.level) for side in (a, b))
     score_a, score_b = measure.score(a.total), measure.score(b.total)
@@ -52,30 +67,36 @@ def compare(measure: Measure, a: Groups, b: Groups) -> Paired:
         return Paired(None, None, None, None, a.n, False, None, f"the score of {side} is undefined")
     difference = float(score_a.values) - float(score_b.values)
     if a.n < 2:
-        return Paired(difference, None, None, None, a.n, False, None, f"undefined ({a.name(a.n)})")
+        why = f"undefined ({a.name(a.n)})"
+        return Paired(difference, None, None, None, a.n, False, None, why, why)
     exact = a.n <= EXACT_GROUPS
     p = _swap_p(measure, a, b, difference, exact)
-    low, high = _interval(measure, a, b, difference)
+    low, high, interval_why = _interval(measure, a, b, difference)
     smallest = 2.0 / 2**a.n if exact else 1.0 / (a.plan.resamples + 1)
     notes = []
     if a.n < FEW_GROUPS:
         notes.append(f"only {a.name(a.n)}: the smallest attainable p is {smallest:.3g}")
-    return Paired(difference, low, high, p, a.n, exact, smallest, "", tuple(notes))
+    return Paired(difference, low, high, p, a.n, exact, smallest, "", interval_why, tuple(notes))
 
 
-def _interval(measure: Measure, a: Groups, b: Groups, difference: float) -> tuple[float | None, float | None]:
+def _interval(measure: Measure, a: Groups, b: Groups, difference: float) -> tuple[float | None, float | None, str]:
     left_a = measure.score(a.left_out, measure.freeze(a.total))
     left_b = measure.score(b.left_out, measure.freeze(b.total))
-    if not (left_a.defined.all() and left_b.defined.all()):
-        return None, None
-    half = t_quantile(0.5 + a.plan.level / 2, a.n - 1) * jackknife_se(left_a.values - left_b.values)
-    return difference - half, difference + half
+    defined = left_a.defined & left_b.defined
+    if not defined.all():
+        return None, None, gaps(a, defined)
+    differences = left_a.values - left_b.values
+    if no_spread(differences):
+        return None, None, same(a)
+    half = t_quantile(0.5 + a.plan.level / 2, a.n - 1) * jackknife_se(differences)
+    return difference - half, difference + half, ""
 
 
 def _swap_p(measure: Measure, a: Groups, b: Groups, observed: float, exact: bool) -> float:
     at_least = drawn = 0
     edge = abs(observed) * (1 - 1e-12) - 1e-15
-    for swaps in _all_swaps(a.n) if exact else _random_swaps(a.n, a.plan, _width(a.tallies)):
+    step = max(1, CHUNK // _width(a.tallies))
+    for swaps in _all_swaps(a.n, step) if exact else _random_swaps(a.n, a.plan, step):
         with_a, with_b = _swapped(a.tallies, b.tallies, swaps)
         score_a, score_b = measure.score(with_a), measure.score(with_b)
         defined = score_a.defined & score_b.defined
@@ -97,13 +118,13 @@ def _width(tallies: Tallies) -> int:
     return max(tallies.n_cases, *(int(array[0].size) for array in tallies.fields.values()))
 
 
-def _all_swaps(groups: int) -> Iterator[Array]:
-    codes = np.arange(2**groups)[:, np.newaxis]
-    yield np.asarray((codes >> np.arange(groups)) & 1)
+def _all_swaps(groups: int, step: int) -> Iterator[Array]:
+    for start in range(0, 2**groups, step):
+        codes = np.arange(start, min(start + step, 2**groups))[:, np.newaxis]
+        yield np.asarray((codes >> np.arange(groups)) & 1)
 
 
-def _random_swaps(groups: int, plan: Plan, width: int) -> Iterator[Array]:
+def _random_swaps(groups: int, plan: Plan, step: int) -> Iterator[Array]:
     rng = generator(plan.seed, "swap")
-    step = max(1, CHUNK // max(1, width))
     for start in range(0, plan.resamples, step):
         yield rng.integers(0, 2, size=(min(step, plan.resamples - start), groups), dtype=np.int8).astype(np.int64)

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gnomon.core.cases import Roster
+from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.tallies import Tallies, natural_key
 from gnomon.inference.intervals import Groups, Plan, interval
@@ -41,17 +42,14 @@ class Score:
         """Return the score as plain data."""
         return {**asdict(self), "notes": list(self.notes)}
 
-    @staticmethod
-    def from_record(record: Mapping[str, Any]) -> Score:
-        """Rebuild a score."""
-        return Score(**{**record, "notes": tuple(record["notes"])})
-
 
 def slices(roster: Roster, tags: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the whole and every value of every asked tag, as conditions on tags."""
     found: dict[str, dict[str, str]] = {WHOLE: {}}
     for tag in tags:
-        for value in sorted(set(roster.tags.get(tag, ())), key=natural_key):
+        if tag not in roster.tags or "=" in tag:
+            raise InputError(f"no tag {tag!r} to slice by; there are {sorted(roster.tags) or 'none'}")
+        for value in sorted(set(roster.tags[tag]), key=natural_key):
             found[f"{tag}={value}"] = {tag: value}
     return found
 

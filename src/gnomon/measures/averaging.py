@@ -103,7 +103,8 @@ def averaged(
     if average == "weighted":
         weights, absent = weights * totals["truth"], 0
     total = (values * weights).sum(axis=-1) + absent * (zero_division or 0)
-    return Scored.ratio(total, weights.sum(axis=-1) + absent)
+    scored = Scored.ratio(total, weights.sum(axis=-1) + absent)
+    return Scored(scored.values, scored.defined & (totals["n"] > 0))
 
 
 def why_undefined(classes: ClassSet, average: Average, totals: Totals) -> str:

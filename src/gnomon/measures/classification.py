@@ -30,13 +30,14 @@ that occurs: its averages. Undefined is ``None`` with the reason under ``undefin
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gnomon.core.errors import InputError
+from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Field, Tallies, Totals, union
@@ -75,7 +76,7 @@ class ClassCounts(Measure):
             raise InputError(f"expected as many predictions as truths, but got {len(prediction)} and {len(truth)}")
         return tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
 
-    def identities(self, tallies: Tallies) -> list[str]:
+    def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that counts can come from one true and at most one predicted class per sample."""
         fields, wrong = tallies.fields, []
         if (fields["tp"] > np.minimum(fields["truth"], fields["predicted"])).any():
@@ -84,7 +85,22 @@ class ClassCounts(Measure):
             wrong.append("truth supports do not sum to n")
         if (fields["predicted"].sum(axis=1) > fields["n"]).any():
             wrong.append("predicted supports exceed n")
+        if "confusion" in ledgers and not _agree(tallies, ledgers["confusion"]):
+            wrong.append("the confusion ledger does not sum to the tallies")
         return wrong
+
+
+def _agree(tallies: Tallies, ledger: Ledger) -> bool:
+    """Say whether a ledger of (case, truth, predicted, count) has the marginals that the tallies hold."""
+    if tuple(ledger.labels["truth"]) != tallies.axes["class"]:
+        return False
+    truth, predicted, count = (ledger.columns[name] for name in ("truth", "predicted", "count"))
+    sums = {name: np.zeros_like(tallies.fields[name]) for name in ("tp", "truth", "predicted")}
+    given, hit = predicted >= 0, predicted == truth
+    np.add.at(sums["truth"], (ledger.case, truth), count)
+    np.add.at(sums["predicted"], (ledger.case[given], predicted[given]), count[given])
+    np.add.at(sums["tp"], (ledger.case[hit], truth[hit]), count[hit])
+    return all(np.array_equal(sums[name], tallies.fields[name]) for name in sums)
 
 
 @dataclass(frozen=True)
@@ -186,8 +202,8 @@ class _OfClass(ClassCounts):
         """Ratio of one class."""
         del frozen
         if self.label not in totals.axes["class"]:
-            flat = np.zeros(totals.batch)
-            return Scored(flat + (self.zero_division or 0), np.full(totals.batch, self.zero_division is not None))
+            flat = np.full(totals.batch, float(self.zero_division or 0))
+            return Scored(flat, np.broadcast_to((totals["n"] > 0) & (self.zero_division is not None), totals.batch))
         index = totals.axes["class"].index(self.label)
         top, bottom = averaging.ratios(self.kind, totals)
         scored = Scored.ratio(top[..., index], bottom[..., index])

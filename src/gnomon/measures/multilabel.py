@@ -21,13 +21,14 @@ is still counted).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import LabelSets
 from gnomon.core.tallies import Array, Field, Tallies, Totals, natural_key, union
@@ -70,8 +71,9 @@ class SetCounts(Measure):
             raise InputError(f"expected as many predictions as truths, but got {len(prediction)} and {len(truth)}")
         return tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
 
-    def identities(self, tallies: Tallies) -> list[str]:
+    def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that counts can come from sets of labels."""
+        del ledgers
         fields, wrong = tallies.fields, []
         if (fields["tp"] > np.minimum(fields["truth"], fields["predicted"])).any():
             wrong.append("tp exceeds truth or predicted support")

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
 from gnomon.inference.paired import Paired, compare
 from gnomon.runs.run import Run
-from gnomon.runs.tables import ranked
+from gnomon.runs.tables import partial, ranked
 
 
 @dataclass(frozen=True)
@@ -42,9 +40,7 @@ def comparable(runs: Sequence[Run]) -> None:
             raise InputError(f"{first.system} and {run.system} do not hold the same cases: score both on the same")
         for system in (run, first):
             if not system.complete:
-                raise InputError(
-                    f"{system.system} is partial ({system.coverage.get('rows')}): score it whole before comparing"
-                )
+                raise InputError(f"{system.system} is {partial(system)}: complete it before comparing")
 
 
 def compare_runs(runs: Sequence[Run], measures: Sequence[str] = ()) -> list[Comparison]:
@@ -72,7 +68,9 @@ def comparison_table(comparisons: Sequence[Comparison], level: str = "group") ->
             "measure": Cell(item.measure.name.replace("_", " ")),
             "a": Cell(item.a),
             "b": Cell(item.b),
-            "difference": Cell(item.result.difference, item.result.low, item.result.high, item.result.why),
+            "difference": Cell(
+                item.result.difference, item.result.low, item.result.high, item.result.why, item.result.interval_why
+            ),
             "p": Cell(item.result.p, why=item.result.why),
             "groups": Cell(item.result.groups),
         }
@@ -89,12 +87,13 @@ def comparison_table(comparisons: Sequence[Comparison], level: str = "group") ->
     exact = all(item.result.exact for item in comparisons)
     how = "all swaps enumerated" if exact else "random swaps"
     lines = [f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how}); not corrected for many tests"]
+    lines += [f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why]
     lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
     return Table("comparison", "paired comparison", columns, rows, tuple(lines))
 
 
 def _aligned(measure: Measure, a: Run, b: Run) -> tuple[Groups, Groups]:
     left, right = a.groups(measure), b.groups(measure)
-    if not np.array_equal(a.roster.codes()[0], b.roster.codes()[0]):
+    if a.roster.codes()[1] != b.roster.codes()[1]:
         raise InputError(f"{a.system} and {b.system} group their cases differently")
     return left, right

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import fcntl
 import os
 import shutil
 import uuid
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,22 +24,25 @@ from gnomon.runs.run import Run
 def publish(run: Run, out: str | Path) -> Run:
     """Write a run under its name into a folder of runs and return it with its path.
 
-    A run of the same name (same protocol, data, predictions and interval plan) is replaced.
+    A run of the same name (same protocol, data, predictions and interval plan) is replaced in one step.
     """
     parent = Path(out)
     if parent.exists() and not parent.is_dir():
         raise InputError(f"--out {parent}: expected a folder for runs, but it is a file")
     target = parent / str(run.manifest["id"])
-    draft = parent / f".draft-{target.name}-{uuid.uuid4().hex[:8]}"
+    draft = parent / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         draft.mkdir(parents=True)
+        _sweep(parent)
         _fill(draft, run)
         _sync(draft)
-        _move(draft, target)
-    except OSError as error:
-        raise WorkError(
-            f"could not write the run {target}: {error.strerror or error}; nothing was published"
-        ) from error
+        with _alone(parent):
+            _move(draft, target)
+    except (OSError, InputError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if not isinstance(cause, OSError):
+            raise
+        raise WorkError(f"could not write the run {target}: {cause.strerror or cause}; it was not published") from error
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return replace(run, path=target)
@@ -80,12 +87,47 @@ def _sync(folder: Path) -> None:
 def _move(draft: Path, target: Path) -> None:
     if not target.exists():
         draft.rename(target)
-        return
-    aside = draft.with_name(f".old-{draft.name}")
-    target.rename(aside)
-    try:
+    elif not _exchange(draft, target):  # the old run is in the draft's place now, and goes with it
+        aside = draft.with_name(f"{draft.name}-old")
+        target.rename(aside)
         draft.rename(target)
-    except OSError:
-        aside.rename(target)
-        raise
-    shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _exchange(a: Path, b: Path) -> bool:
+    """Swap two folders in one step where the system can (Linux); say whether it was done."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError):
+        return False
+    here, swap = -100, 2
+    return bool(rename(here, os.fsencode(a), here, os.fsencode(b), swap) == 0)
+
+
+@contextlib.contextmanager
+def _alone(parent: Path) -> Iterator[None]:
+    """Keep two publishers of one run apart."""
+    handle = os.open(parent, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _sweep(parent: Path) -> None:
+    """Remove the drafts of processes that are gone."""
+    for path in parent.glob(".draft-*"):
+        if not is_alive(path.name.split("-")[1]):
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def is_alive(pid: str) -> bool:
+    """Say whether a process is there."""
+    try:
+        os.kill(int(pid), 0)
+    except (ValueError, ProcessLookupError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.canonical import encode
-from gnomon.core.errors import IntegrityError
+from gnomon.core.errors import GnomonError, IntegrityError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Field, Tallies
 from gnomon.intake.arrays import read_npz
@@ -36,6 +36,7 @@ def pack_tallies(tallies: Mapping[str, Tallies]) -> dict[str, Array]:
     """Return tallies of several families as named arrays."""
     arrays: dict[str, Array] = {}
     for family, part in tallies.items():
+        _check_names(family, *part.fields)
         layout = [[f.name, list(f.axes), f.kind, f.unit] for f in part.layout]
         arrays[f"{family}.meta"] = _text({"layout": layout, "axes": {k: list(v) for k, v in part.axes.items()}})
         for name, array in part.fields.items():
@@ -56,6 +57,7 @@ def pack_ledgers(ledgers: Mapping[str, Ledger]) -> dict[str, Array]:
     """Return ledgers as named arrays."""
     arrays: dict[str, Array] = {}
     for family, ledger in ledgers.items():
+        _check_names(family, *ledger.columns)
         arrays[f"{family}.meta"] = _text({"labels": {k: list(v) for k, v in ledger.labels.items()}})
         arrays[f"{family}.case"] = _narrow(ledger.case)
         for name, column in ledger.columns.items():
@@ -88,8 +90,24 @@ def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], di
     for family, part in found.items():
         if "meta" not in part:
             raise IntegrityError(f"family {family!r} in a run's npz has no meta array")
-        out.append((family, json.loads(part.pop("meta").tobytes()), part))
+        out.append((family, _parsed(part.pop("meta"), family), part))
     return out
+
+
+def _parsed(meta: Array, family: str) -> dict[str, Any]:
+    try:
+        parsed: Any = json.loads(meta.tobytes())
+    except (ValueError, RecursionError) as error:
+        raise IntegrityError(f"the description of {family!r} in a run's npz is damaged") from error
+    if not isinstance(parsed, dict):
+        raise IntegrityError(f"the description of {family!r} in a run's npz is not an object")
+    return parsed
+
+
+def _check_names(*names: str) -> None:
+    for name in names:
+        if not name.isidentifier() or name == "meta":
+            raise GnomonError(f"{name!r} cannot name a stored family, field or column: use letters, digits and _")
 
 
 def _text(value: object) -> Array:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from gnomon.core import registry
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
@@ -20,6 +22,7 @@ from gnomon.inference.intervals import Groups, Plan
 from gnomon.inference.scoring import Score, derive, grouped
 from gnomon.intake.documents import read_json
 from gnomon.runs import packing, provenance
+from gnomon.runs.content import table_digest
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -39,16 +42,14 @@ class Evaluation:
     tallies: Mapping[str, Tallies]
     data: str
     """Fingerprint of the cases and their truth."""
-    predictions: str
-    """Fingerprint of what was scored."""
+    table: pa.Table
+    """What was scored; it is stored, and its content has a fingerprint."""
     ledgers: Mapping[str, Ledger] = field(default_factory=dict)
     coverage: Mapping[str, Any] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     inputs: tuple[Mapping[str, Any], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
-    table: pa.Table | None = None
-    """The predictions themselves, to be stored."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
     """Score an evaluation and put its record together; ``options`` holds what was asked for."""
     protocol = evaluation.protocol
     scores = derive(protocol.measures, evaluation.tallies, evaluation.roster, protocol.slices, plan)
-    facts = {"groups": len(set(evaluation.roster.groups)), "cases": len(evaluation.roster), **evaluation.facts}
+    facts = {**evaluation.facts, **counted(evaluation.roster)}
     manifest = {
         "schema": SCHEMA,
         "suite": evaluation.suite,
@@ -108,7 +109,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         "protocol": protocol.record(),
         "protocol_fingerprint": protocol.fingerprint,
         "data_fingerprint": evaluation.data,
-        "prediction_fingerprint": evaluation.predictions,
+        "prediction_fingerprint": table_digest(evaluation.table),
         "plan": {"method": plan.method, "level": plan.level, "resamples": plan.resamples, "seed": plan.seed},
         "options": {**(options or {}), "resolved": dict(evaluation.options)},
         "inputs": [dict(item) for item in evaluation.inputs],
@@ -130,6 +131,11 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
     )
 
 
+def counted(roster: Roster) -> dict[str, int]:
+    """Return the facts that the cases themselves tell."""
+    return {"groups": len(set(roster.groups)), "cases": len(roster)}
+
+
 def run_id(manifest: Mapping[str, Any]) -> str:
     """Name a run after what determines its scores: the same work gets the same name."""
     keys = ("suite", "system", "protocol_fingerprint", "data_fingerprint", "prediction_fingerprint", "plan")
@@ -147,8 +153,10 @@ def load(path: str | Path) -> Run:
         found = manifest.get("schema") if isinstance(manifest, dict) else type(manifest).__name__
         raise IntegrityError(f"{folder}: unknown run schema {found!r}; this version reads {', '.join(KNOWN)}")
     try:
+        for key in ("suite", "system", "id", "plan", "facts"):
+            manifest[key]
         return _assemble(folder, manifest)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise IntegrityError(
@@ -164,7 +172,7 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
     ledgers = folder / "ledgers.npz"
     return Run(
         manifest=manifest,
-        coverage={key: value for key, value in coverage.items() if key != "roster"},
+        coverage={"complete": bool(coverage["complete"]), **{k: v for k, v in coverage.items() if k != "roster"}},
         roster=Roster(
             tuple(roster["ids"]),
             tuple(roster["groups"]),
@@ -174,8 +182,8 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
         tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz")),
         ledgers=packing.unpack_ledgers(packing.read_packed(ledgers)) if ledgers.is_file() else {},
         measures=tuple(registry.measure(record) for record in manifest["protocol"]["measures"]),
-        scores=tuple(Score.from_record(record) for record in scores["scores"]),
-        findings=tuple(Finding(**record) for record in audit["findings"]),
-        verdicts=tuple(Verdict(**{**record, "missing": tuple(record["missing"])}) for record in audit["claims"]),
+        scores=tuple(msgspec.convert(record, Score) for record in scores["scores"]),
+        findings=tuple(msgspec.convert(record, Finding) for record in audit["findings"]),
+        verdicts=tuple(msgspec.convert(record, Verdict) for record in audit["claims"]),
         path=folder,
     )

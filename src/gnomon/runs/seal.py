@@ -7,6 +7,7 @@ seal itself, of a name, or an added or removed file is found.
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 
 NAME = "seal.sha256"
@@ -20,8 +21,11 @@ def hash_file(path: Path) -> str:
 
 def make(directory: Path) -> bytes:
     """Return the seal of a directory as it is now."""
-    files = sorted(path for path in directory.rglob("*") if path.is_file() and path.name != NAME)
-    return "".join(f"{hash_file(path)}  {path.relative_to(directory).as_posix()}\n" for path in files).encode()
+    own = directory / NAME
+    files = sorted(path for path in directory.rglob("*") if not path.is_dir() and path != own)
+    return b"".join(
+        f"{_content(path)}  ".encode() + os.fsencode(path.relative_to(directory).as_posix()) + b"\n" for path in files
+    )
 
 
 def problems(directory: Path) -> list[str]:
@@ -41,5 +45,10 @@ def problems(directory: Path) -> list[str]:
 
 
 def _entries(seal: bytes) -> dict[str, str]:
-    lines = seal.decode("utf-8", "replace").splitlines()
+    lines = seal.decode("utf-8", "backslashreplace").splitlines()
     return {line[66:]: line[:64] for line in lines}
+
+
+def _content(path: Path) -> str:
+    """Return the hash of a file; what is not a plain file (a link, a pipe) never agrees with a seal."""
+    return hash_file(path) if path.is_file() and not path.is_symlink() else "not a plain file".ljust(64, "-")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from gnomon.core.errors import some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.scoring import WHOLE, Score
@@ -115,10 +116,12 @@ def partial(run: Run) -> str:
     """Say what a run lacks; nothing when it is complete."""
     if run.complete:
         return ""
-    rows: Any = run.coverage.get("rows", {})
-    if rows:
-        return f"partial: {rows['scored']} of {rows['truth']} rows scored"
-    return "partial"
+    cells: Any = run.coverage.get("cells")
+    if cells:
+        missing = [f"{item['cell']}: {item['why']}" for item in cells["missing"]]
+        return f"partial: {cells['done']} of {cells['total']} cells; missing {some(missing, show=3)}"
+    rows: Any = run.coverage.get("rows")
+    return f"partial: {rows['scored']} of {rows['truth']} rows scored" if rows else "partial"
 
 
 def _row(run: Run, measures: Sequence[Measure]) -> dict[str, Cell]:

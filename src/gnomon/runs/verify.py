@@ -10,12 +10,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
+
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.evidence import Claim
 from gnomon.core.measure import by_family
 from gnomon.inference.scoring import Score, derive
+from gnomon.intake.tables import read_table
 from gnomon.runs import seal
-from gnomon.runs.run import Run, load, run_id
+from gnomon.runs.content import table_digest
+from gnomon.runs.directory import scores_bytes
+from gnomon.runs.run import Run, counted, load, run_id
 
 ROUNDING = 1e-9
 """Scores derived again may differ by this much where numerical libraries differ; the seal covers every byte."""
@@ -73,8 +79,35 @@ def _identities(run: Run) -> tuple[list[str], str]:
         tallies = run.tallies[family]
         if tallies.n_cases != len(run.roster):
             problems.append(f"{family}: {tallies.n_cases} tallies for {len(run.roster)} cases")
-        problems += [f"{family}: {text}" for text in measure.identities(tallies)]
-    return problems, f"tallies of {len(run.roster)} cases are possible counts"
+        problems += [f"{family}: {text}" for text in measure.identities(tallies, run.ledgers)]
+    return problems, f"tallies of {len(run.roster)} cases are possible counts and agree with the ledgers"
+
+
+def _predictions(run: Run) -> tuple[list[str], str]:
+    path = Path(run.path or "") / "predictions.parquet"
+    if table_digest(read_table(path)) == run.manifest["prediction_fingerprint"]:
+        return [], "the stored predictions have the recorded fingerprint"
+    return ["predictions.parquet does not have the recorded fingerprint"], ""
+
+
+def _claims(run: Run) -> tuple[list[str], str]:
+    facts = run.manifest["facts"]
+    wrong = [
+        f"fact {name!r} is {facts.get(name)!r}, but the cases say {n}"
+        for name, n in counted(run.roster).items()
+        if facts.get(name) != n
+    ]
+    claims = msgspec.convert(run.manifest["protocol"]["claims"], tuple[Claim, ...])
+    if tuple(claim.judge(facts) for claim in claims) != run.verdicts:
+        wrong.append("the verdicts on claims do not follow from the facts")
+    return wrong, f"verdicts on {len(claims)} claims follow from the facts"
+
+
+def _headline(run: Run) -> tuple[list[str], str]:
+    stored = (Path(run.path or "") / "scores.json").read_bytes()
+    if stored == scores_bytes(run.scores, run.measures):
+        return [], "scores.json is canonical"
+    return ["scores.json is not what its scores give: schema, headline or form were changed"], ""
 
 
 def _scores(run: Run) -> tuple[list[str], str]:
@@ -104,5 +137,8 @@ def _same(a: object, b: object) -> bool:
 CHECKS: dict[str, Callable[[Run], tuple[list[str], str]]] = {
     "fingerprints": _fingerprints,
     "identities": _identities,
+    "predictions": _predictions,
+    "claims": _claims,
+    "form": _headline,
     "scores": _scores,
 }

@@ -131,7 +131,7 @@ def frozen(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random
 def identities(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
     """What the measure says cannot be true of tallies is not said of true ones."""
     del draw, rng
-    return "; ".join(measure.identities(_tally(measure, cases)))
+    return "; ".join(measure.identities(_tally(measure, cases), {}))
 
 
 def recorded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:

@@ -5,13 +5,14 @@ of the group column: whatever rows may depend on each other through, such as a s
 """
 
 from gnomon.core.suite import Suite, Verb
-from gnomon.suites.labels.options import ScoreOptions, SimulateOptions, TemplateOptions
+from gnomon.suites.labels.options import RunOptions, ScoreOptions, SimulateOptions, TemplateOptions
 
 SUITE = Suite(
     name="labels",
     summary="plain classification results: a label per row, optionally grouped",
     verbs={
         "score": Verb(ScoreOptions, "gnomon.suites.labels.scoring:score", "score predicted labels against true ones"),
+        "run": Verb(RunOptions, "gnomon.suites.labels.running:run", "fit and test systems by folds over groups"),
         "template": Verb(TemplateOptions, "gnomon.suites.labels.simulate:template", "write a small example pair"),
         "simulate": Verb(SimulateOptions, "gnomon.suites.labels.simulate:simulate", "write generated data"),
     },

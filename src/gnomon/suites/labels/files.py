@@ -17,7 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gnomon.core.canonical import digest, encode
 from gnomon.core.errors import InputError, some
 from gnomon.core.signals import NONE, Labels, LabelSets
 from gnomon.core.tallies import Array, natural_key
@@ -156,19 +155,6 @@ def sets_of(labels: pa.Array) -> LabelSets:
     return LabelSets(members, items.classes)
 
 
-def content_digest(*columns: pa.Array) -> str:
-    """Return a fingerprint of columns of text (or lists of text), whatever chunks and types they arrived in."""
-    parts: list[bytes | memoryview] = []
-    for column in columns:
-        if pa.types.is_list(column.type):
-            parts.append(pc.list_value_length(column).fill_null(0).to_numpy(zero_copy_only=False).tobytes())
-            column = pc.list_flatten(column)
-        text = column.fill_null("\0null").cast(pa.large_string())
-        lengths = pc.binary_length(text).to_numpy(zero_copy_only=False).astype(np.int64)
-        parts += [lengths.tobytes(), b"".join(chunk for chunk in _data(text))]
-    return digest(parts)
-
-
 def describe(source: Source) -> dict[str, Any]:
     """Return what the manifest records of an input."""
     from gnomon.runs.seal import hash_file
@@ -182,22 +168,6 @@ def describe(source: Source) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "sha256": hash_file(path),
     }
-
-
-def encode_labels(labels: Sequence[str]) -> str:
-    """Return labels for a message."""
-    return encode(list(labels)).decode()
-
-
-def _data(text: pa.Array) -> list[bytes]:
-    chunks = text.chunks if isinstance(text, pa.ChunkedArray) else [text]
-    out = []
-    for chunk in chunks:
-        if len(chunk):
-            offsets = np.frombuffer(chunk.buffers()[1], dtype=np.int64)[chunk.offset : chunk.offset + len(chunk) + 1]
-            data = chunk.buffers()[2]
-            out.append(b"" if data is None else bytes(memoryview(data)[int(offsets[0]) : int(offsets[-1])]))
-    return out
 
 
 def _named(text: str) -> Source:

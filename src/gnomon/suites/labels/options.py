@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from gnomon.core.options import Option, ScoringOptions
+from gnomon.engine.options import EngineOptions
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "npz")
 
@@ -38,6 +39,27 @@ class ScoreOptions(ScoringOptions):
         str,
         Option("labels are sets, joined by this text (multi-label); an empty cell is the empty set", metavar="TEXT"),
     ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(EngineOptions):
+    """``gnomon run labels``."""
+
+    truth: Annotated[str, Option("table with id, label, group and numeric features", metavar="FILE", data=True)]
+    systems: Annotated[
+        tuple[str, ...],
+        Option("built-in system, package.module:Class or file.py:Class; may be repeated", metavar="SYSTEM"),
+    ] = ("majority", "stratified", "nearest_mean")
+    folds: Annotated[int, Option("folds over groups", low=2, high=100_000)] = 5
+    group: Annotated[str, Option("column whose values are kept together and resampled", metavar="COLUMN")] = ""
+    features: Annotated[
+        tuple[str, ...], Option("feature column; default: every numeric one; may be repeated", metavar="COLUMN")
+    ] = ()
+    slice: Annotated[tuple[str, ...], Option("tag column to show scores by; may be repeated", metavar="COLUMN")] = ()
+    classes: Annotated[
+        str, Option("class set of macro averages: union, present, or labels joined by commas", metavar="SET")
+    ] = "union"
+    zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"))] = "0"
 
 
 @dataclass(frozen=True, kw_only=True)

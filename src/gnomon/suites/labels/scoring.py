@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from gnomon.core import options as opt
-from gnomon.core.cases import Roster
+from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
@@ -18,6 +18,7 @@ from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
+from gnomon.runs.content import column_digest
 from gnomon.runs.run import Evaluation
 from gnomon.suites.labels import files
 from gnomon.suites.labels.options import ScoreOptions
@@ -31,10 +32,11 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     truth = files.read_truth(options)
     sources = files.systems(options.predictions)
     aligned = [files.read_predictions(source, truth, options) for source in sources]
-    return [_evaluate(truth, predictions, options) for predictions in aligned]
+    return [evaluate(truth, predictions, options) for predictions in aligned]
 
 
-def _evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Evaluation:
+def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Evaluation:
+    """Tally one system's aligned predictions."""
     kept = predictions.given if options.missing == "skip" else np.ones(len(truth), dtype=np.bool_)
     if not kept.any():
         raise InputError(f"{predictions.source.where}: no id of the truth has a prediction: nothing can be scored")
@@ -52,8 +54,7 @@ def _evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOpti
         roster=roster,
         tallies=tallies,
         ledgers=ledgers,
-        data=files.content_digest(truth.ids, truth.labels, *_columns(truth), pa.array(roster.groups)),
-        predictions=files.content_digest(truth.ids.filter(pa.array(kept)), predictions.labels.filter(pa.array(kept))),
+        data=column_digest(truth.ids, truth.labels, *_columns(truth), pa.array(roster.groups)),
         coverage=_coverage(truth, predictions, options, int(kept.sum())),
         findings=(*findings, *_general_findings(truth, predictions, options)),
         inputs=(files.describe(truth.source), files.describe(predictions.source)),
@@ -80,7 +81,7 @@ def _cases(truth: files.Truth, options: ScoreOptions) -> tuple[Roster, Array]:
     names = [[column.classes[code] for code in column.codes[first].tolist()] for column in columns]
     tags = dict(zip(truth.tags, (tuple(column) for column in names[1:]), strict=True))
     ids = tuple(
-        "/".join([g, *(f"{t}={v}" for t, v in zip(tags, rest, strict=True))]) for g, *rest in zip(*names, strict=True)
+        join([g, *(f"{t}={v}" for t, v in zip(tags, rest, strict=True))]) for g, *rest in zip(*names, strict=True)
     )
     return Roster(ids, tuple(names[0]), tags, "row" if level == files.ID else level), case
 
@@ -95,7 +96,7 @@ def _tally_labels(truth: files.Truth, predictions: files.Aligned, case: Array, n
     a, b = Labels(true.over(classes)[kept], classes), Labels(predicted.over(classes)[kept], classes)
     tallies = classification.tally_cases(a, b, case[kept], n_cases)
     where, t, p, count = pair_counts(a.codes, b.codes, case[kept], len(classes), n_cases)
-    columns = {"truth": t, "predicted": p, "count": count}
+    columns: dict[str, Array] = {"truth": t, "predicted": p, "count": count}
     ledger = Ledger(where, columns, {"truth": classes, "predicted": classes})
     return {"classification": tallies}, {"confusion": ledger}, true.classes, findings
 

@@ -34,6 +34,7 @@ def simulate(options: SimulateOptions) -> list[Path]:
     subjects = np.char.add("s", np.char.zfill(group.astype(str), 3))
     placement = np.where(group % 2 == 0, "pocket", "wrist")
     columns = {"id": ids, "label": names[truth], "group": subjects, "placement": placement}
+    columns |= _features(truth, group, options, rng)
     paths = [_write(columns, options.directory, "truth", options.format)]
     for name, rate in SYSTEMS.items():
         predicted = _confuse(truth, group, options, rate, rng)
@@ -78,6 +79,14 @@ def _confuse(truth: Array, group: Array, options: SimulateOptions, rate: float, 
     wrong = rng.random(len(truth)) < rates[group]
     step = rng.choice([1, -1, 2], size=len(truth), p=[0.5, 0.35, 0.15])
     return np.where(wrong, (truth + step) % options.classes, truth)
+
+
+def _features(truth: Array, group: Array, options: SimulateOptions, rng: np.random.Generator) -> dict[str, Array]:
+    """Three readings per row: a mean of the class, a habit of the subject, noise."""
+    means = rng.normal(size=(options.classes, 3)) * 1.5
+    habits = rng.normal(size=(options.groups, 3)) * 0.5
+    values = means[truth] + habits[group] + rng.normal(size=(len(truth), 3))
+    return {f"x{index + 1}": np.round(values[:, index], 4) for index in range(3)}
 
 
 def _write(columns: dict[str, Array], directory: str, name: str, suffix: str) -> Path:

@@ -1,0 +1,9 @@
+"""Work that survives: plans of artefacts and cells, stored by content, done once, resumed after anything.
+
+``plan``       what is to be done: nodes with keys that hash everything their result depends on
+``store``      where results are: one sealed folder per key, published by rename, built once under a lock
+``work``       what one worker does with one node
+``executors``  inline, or processes that may die without taking the rest down
+``progress``   what a person, a log and a dashboard see of it
+``job``        plan, executor and store put together; what is missing, and why
+"""

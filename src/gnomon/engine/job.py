@@ -1,0 +1,104 @@
+"""A job: a plan, what its results become, and the outcome when it has been worked on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from gnomon.core.errors import WorkError
+from gnomon.engine.executors import execute
+from gnomon.engine.options import EngineOptions
+from gnomon.engine.plan import Limits, Node, Plan
+from gnomon.engine.progress import Progress
+from gnomon.engine.schedule import Schedule
+from gnomon.engine.store import Store, StoreFullError
+from gnomon.runs.run import Evaluation
+
+
+class InterruptedWorkError(WorkError):
+    """The user stopped the work; what was stored stays."""
+
+    exit_code = 130
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the cells of a plan: the folder of each that is done, and why the others are not."""
+
+    done: dict[str, Path]
+    """By name, in the order of the plan."""
+    missing: dict[str, str]
+    cells: tuple[Node, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every cell is done."""
+        return not self.missing
+
+    def of(self, **labels: str) -> Outcome:
+        """Return the part of the cells that carry some labels."""
+        cells = tuple(c for c in self.cells if all(c.labels.get(name) == value for name, value in labels.items()))
+        names = {cell.name for cell in cells}
+        done = {name: path for name, path in self.done.items() if name in names}
+        return Outcome(done, {name: why for name, why in self.missing.items() if name in names}, cells)
+
+    def coverage(self) -> dict[str, Any]:
+        """Return the counts for a run's coverage."""
+        missing = [{"cell": name, "why": why} for name, why in self.missing.items()]
+        return {"total": len(self.cells), "done": len(self.done), "missing": missing}
+
+    def __str__(self) -> str:
+        return f"{len(self.done)} of {len(self.cells)} cells"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a suite's verb hands to the engine: a plan, and how its outcome becomes evaluations."""
+
+    plan: Plan
+    assemble: Callable[[Outcome], Sequence[Evaluation]]
+
+
+def work(
+    plan: Plan,
+    options: EngineOptions,
+    *,
+    stream: IO[str] | None = None,
+    order: Callable[[list[Node]], Iterable[Node]] | None = None,
+) -> Outcome:
+    """Work on a plan and say what became of its cells."""
+    store = Store(options.store_folder())
+    store.sweep()
+    workers = options.workers or os.cpu_count() or 1
+    with Progress(len(plan), stream, store.folder / "progress.jsonl") as progress:
+        schedule = Schedule(plan, store, progress, options.fresh, order)
+        try:
+            execute(schedule, options.executor, workers)
+        except KeyboardInterrupt:
+            raise InterruptedWorkError(
+                f"interrupted: {_stored(schedule)} are stored; give the same command again to continue"
+            ) from None
+        except StoreFullError as error:
+            raise StoreFullError(f"{error} ({_stored(schedule)} are stored)") from error
+    return outcome(schedule)
+
+
+def outcome(schedule: Schedule) -> Outcome:
+    """Return what became of the cells of a schedule."""
+    missing = schedule.missing()
+    cells = schedule.plan.cells
+    done = {cell.name: schedule.store.path(cell.key) for cell in cells if cell.key in schedule.done}
+    return Outcome(done, {cell.name: missing[cell.key] for cell in cells if cell.key in missing}, tuple(cells))
+
+
+def limited(nodes: Iterable[Node], limits: Limits) -> list[Node]:
+    """Return nodes under other limits; limits are no part of a key."""
+    return [replace(node, limits=limits) for node in nodes]
+
+
+def _stored(schedule: Schedule) -> str:
+    cells = schedule.plan.cells
+    return f"{sum(cell.key in schedule.done for cell in cells)} of {len(cells)} cells"

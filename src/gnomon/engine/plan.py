@@ -1,0 +1,105 @@
+"""A plan: a graph of artefacts and cells, each known by a key that hashes all that its result depends on.
+
+A node names a function (``module:function``) and plain arguments, so that a worker in another process can do it
+and so that its key can be computed before anything is done. The key hashes the function, its revision, the
+arguments and the keys of the nodes that it needs: the same work has the same key everywhere, and a change of
+data, parameters or seed anywhere below changes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from gnomon.core.canonical import fingerprint
+from gnomon.core.errors import GnomonError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one node may use, and how often it is tried."""
+
+    retries: int = 1
+    """Further attempts after an error."""
+    deaths: int = 3
+    """Further attempts after the death of a worker, which may be nobody's fault."""
+    seconds: float | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    """One piece of work.
+
+    Attributes
+    ----------
+    name
+        What people call it: unique in its plan, not part of its key.
+    function
+        ``module:function``, called as ``function(arguments, needs, out)``: plain arguments, the folder of each
+        needed node by role, and an empty folder that receives the result.
+    arguments
+        Plain data.
+    needs
+        Role -> node.
+    kind
+        ``artefact`` (data, features, checkpoints) or ``cell`` (one scored combination).
+    labels
+        Variant, system, dataset, task, seed, ...: for tables and messages, not part of the key.
+    revision
+        Raised by its author when the function's meaning changes.
+    """
+
+    name: str
+    function: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    needs: Mapping[str, Node] = field(default_factory=dict)
+    kind: Literal["artefact", "cell"] = "cell"
+    labels: Mapping[str, str] = field(default_factory=dict)
+    revision: str = "1"
+    limits: Limits = field(default_factory=Limits)
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of everything that the result depends on."""
+        return fingerprint(
+            {
+                "function": self.function,
+                "revision": self.revision,
+                "arguments": dict(self.arguments),
+                "needs": {role: node.key for role, node in self.needs.items()},
+            }
+        )
+
+
+class Plan:
+    """Nodes in an order in which each comes after what it needs; equal work appears once."""
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes: dict[str, Node] = {}
+        for node in nodes:
+            self._add(node)
+        names = [node.name for node in self.nodes.values()]
+        twice = {name for name in names if names.count(name) > 1} if len(set(names)) != len(names) else set()
+        if twice:
+            raise GnomonError(f"different nodes of a plan share a name: {sorted(twice)[:5]}")
+
+    def _add(self, node: Node) -> None:
+        if node.key in self.nodes:
+            return
+        for needed in node.needs.values():
+            self._add(needed)
+        self.nodes[node.key] = node
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def __iter__(self) -> Iterator[Node]:
+        return iter(self.nodes.values())
+
+    @property
+    def cells(self) -> list[Node]:
+        """The cells, in the order in which they were given."""
+        return [node for node in self if node.kind == "cell"]

@@ -1,0 +1,142 @@
+"""What is seen of work in progress: a line on a terminal, plain lines in a log, and a file that others can follow.
+
+The file holds one JSON object per line, appended as things happen: ``{"time", "event", "done", "failed", "total",
+"name", ...}``. Events: ``plan``, ``found``, ``started``, ``done``, ``retried``, ``died``, ``failed``, ``blocked``,
+``end``. A reader that meets an unfinished last line waits for the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from gnomon.engine.plan import Node
+
+REFRESH = 0.1
+"""Seconds between updates of a terminal line."""
+QUIET = 5.0
+"""Seconds between plain lines."""
+LOUD = ("retried", "died", "failed", "blocked")
+"""Events that always get a line of their own."""
+
+
+@dataclass
+class Progress:
+    """Counts events and shows them."""
+
+    total: int
+    stream: IO[str] | None = None
+    file: Path | None = None
+    clock: Callable[[], float] = time.monotonic
+    done: int = 0
+    found: int = 0
+    failed: int = 0
+    running: dict[str, str] = field(default_factory=dict)
+    _handle: IO[str] | None = None
+    _begun: float = 0.0
+    _shown: float = float("-inf")
+
+    def __enter__(self) -> Progress:
+        self._begun = self.clock()
+        if self.file is not None:
+            with contextlib.suppress(OSError):
+                self.file.parent.mkdir(parents=True, exist_ok=True)
+                self._handle = self.file.open("a", encoding="utf-8")
+        self._write("plan", "")
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._line(f"{self.summary()}\n", last=True)
+        self._write("end", "", interrupted=error[0] is not None)
+        if self._handle is not None:
+            with contextlib.suppress(OSError):
+                self._handle.close()
+
+    def __call__(self, event: str, node: Node, text: str) -> None:
+        """Take in an event of a schedule."""
+        if event == "started":
+            self.running[node.key] = node.name
+        else:
+            self.running.pop(node.key, None)
+        self.done += event in ("done", "found")
+        self.found += event == "found"
+        self.failed += event in ("failed", "blocked")
+        self._write(event, node.name, text=text, labels=dict(node.labels))
+        if event in LOUD:
+            self._line(f"{node.name}: {event}: {text}\n", last=True)
+        self._line(self.status())
+
+    def rate(self) -> float:
+        """Nodes per second since the beginning, without those that were found."""
+        spent = self.clock() - self._begun
+        return (self.done - self.found) / spent if spent > 0 else 0.0
+
+    def status(self) -> str:
+        """Return the line that is shown while work goes on.
+
+        >>> Progress(64, done=12, failed=1).status()
+        '12 of 64 done, 1 failed'
+        """
+        parts = [f"{self.done} of {self.total} done"]
+        if self.failed:
+            parts.append(f"{self.failed} failed")
+        rate = self.rate()
+        left = self.total - self.done - self.failed
+        if rate > 0 and left:
+            parts.append(f"{rate:.3g}/s, {duration(left / rate)} left")
+        if self.running:
+            names = list(self.running.values())
+            parts.append("now: " + ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else ""))
+        return ", ".join(parts)
+
+    def summary(self) -> str:
+        """Return the closing line."""
+        kept = f" ({self.found} found in the store)" if self.found else ""
+        bad = f", {self.failed} failed" if self.failed else ""
+        return f"{self.done} of {self.total} done{kept}{bad} in {duration(self.clock() - self._begun)}"
+
+    def _line(self, text: str, *, last: bool = False) -> None:
+        if self.stream is None:
+            return
+        now = self.clock()
+        if self.stream.isatty():
+            if last or now - self._shown >= REFRESH:
+                self._shown = now
+                width = shutil.get_terminal_size().columns - 1
+                self.stream.write("\r\x1b[K" + (text if last else text[:width]))
+                self.stream.flush()
+        elif last or now - self._shown >= QUIET:
+            self._shown = now
+            self.stream.write(text if last else f"{text}\n")
+            self.stream.flush()
+
+    def _write(self, event: str, name: str, **more: Any) -> None:
+        if self._handle is None:
+            return
+        record = {"time": time.time(), "event": event, "name": name, "total": self.total}
+        record |= {"done": self.done, "found": self.found, "failed": self.failed, **more}
+        try:
+            self._handle.write(json.dumps(record, ensure_ascii=False) + "\n")
+            self._handle.flush()
+        except OSError:  # a full disk must not end work that could still be reported
+            self._handle = None
+
+
+def duration(seconds: float) -> str:
+    """Return a length of time for a person.
+
+    >>> duration(0.4), duration(75), duration(7300)
+    ('0.4 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"

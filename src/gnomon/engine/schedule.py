@@ -1,0 +1,120 @@
+"""Which node may be worked on next, and what becomes of those that fail."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from gnomon.engine.plan import Node, Plan
+from gnomon.engine.store import Store
+from gnomon.engine.work import Reply
+
+Report = Callable[[str, Node, str], None]
+"""Called with an event (started, done, found, retried, died, failed, blocked), its node, and a text."""
+
+
+@dataclass
+class Attempt:
+    """How often a node was tried, and what went wrong last."""
+
+    errors: int = 0
+    deaths: int = 0
+    last: str = ""
+    trace: str = ""
+
+
+@dataclass
+class Schedule:
+    """The state of a plan while it is worked on."""
+
+    plan: Plan
+    store: Store
+    report: Report
+    fresh: bool = False
+    order: Callable[[list[Node]], Iterable[Node]] | None = None
+    waiting: dict[str, Node] = field(default_factory=dict)
+    running: dict[str, Node] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
+    failed: dict[str, str] = field(default_factory=dict)
+    attempts: dict[str, Attempt] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        nodes = list(self.plan)
+        for node in nodes if self.order is None else self.order(nodes):
+            if not self.fresh and self.store.check(node.key):
+                self.done.add(node.key)
+                self.report("found", node, "")
+            else:
+                self.waiting[node.key] = node
+
+    @property
+    def open(self) -> bool:
+        """Whether anything is left to do."""
+        return bool(self.waiting or self.running)
+
+    def take(self) -> Node | None:
+        """Return a node whose needs are met, and count it as running."""
+        for key, node in self.waiting.items():
+            if all(needed.key in self.done for needed in node.needs.values()):
+                del self.waiting[key]
+                self.running[key] = node
+                self.report("started", node, "")
+                return node
+        return None
+
+    def settle(self, reply: Reply) -> None:
+        """Take in what became of a running node."""
+        node = self.running.pop(reply.key)
+        if reply.state in ("done", "found"):
+            self.done.add(node.key)
+            self.store.forgive(node.key)
+            self.report(reply.state, node, f"{reply.seconds:.6f}")
+            return
+        attempt = self.attempts.setdefault(node.key, Attempt())
+        attempt.errors, attempt.last, attempt.trace = attempt.errors + 1, reply.error, reply.trace
+        self._again_or_fail(node, attempt, attempt.errors <= node.limits.retries, "retried")
+
+    def lose(self, key: str, why: str, *, fault: bool = False) -> None:
+        """Take in the death of the worker of a node; ``fault`` when the node caused it (a limit)."""
+        node = self.running.pop(key)
+        attempt = self.attempts.setdefault(key, Attempt())
+        attempt.last, attempt.trace = why, ""
+        if fault:
+            attempt.errors += 1
+            self._again_or_fail(node, attempt, attempt.errors <= node.limits.retries, "retried")
+        else:
+            attempt.deaths += 1
+            self._again_or_fail(node, attempt, attempt.deaths <= node.limits.deaths, "died")
+
+    def _again_or_fail(self, node: Node, attempt: Attempt, again: bool, event: str) -> None:
+        if again:
+            self.waiting[node.key] = node
+            self.report(event, node, attempt.last)
+            return
+        tries = attempt.errors + attempt.deaths
+        self.failed[node.key] = f"{attempt.last} ({tries} attempt{'' if tries == 1 else 's'})"
+        record = {
+            "name": node.name,
+            "labels": dict(node.labels),
+            "error": attempt.last,
+            "traceback": attempt.trace,
+            "attempts": tries,
+            "time": time.time(),
+        }
+        self.store.fail(node.key, record)
+        self.report("failed", node, self.failed[node.key])
+        self._block(node)
+
+    def _block(self, lost: Node) -> None:
+        for key, node in list(self.waiting.items()):
+            if key in self.waiting and any(needed.key == lost.key for needed in node.needs.values()):
+                del self.waiting[key]
+                self.failed[key] = f"needs {lost.name!r}, which failed"
+                self.report("blocked", node, self.failed[key])
+                self._block(node)
+
+    def missing(self) -> dict[str, str]:
+        """Return the keys that are not done, and why."""
+        unfinished = dict.fromkeys((*self.waiting, *self.running), "not reached")
+        return {**unfinished, **self.failed}

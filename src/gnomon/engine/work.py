@@ -1,0 +1,62 @@
+"""What a worker does with one node, in whatever process it is."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gnomon.core.errors import GnomonError
+from gnomon.core.suite import load
+from gnomon.engine.plan import Node
+from gnomon.engine.store import Store, StoreFullError
+
+
+@dataclass(frozen=True)
+class Order:
+    """A node as it travels to a worker: plain data."""
+
+    key: str
+    name: str
+    function: str
+    arguments: Mapping[str, Any]
+    needs: Mapping[str, str]
+    fresh: bool
+
+    @staticmethod
+    def of(node: Node, fresh: bool) -> Order:
+        """Make the order of a node."""
+        needs = {role: needed.key for role, needed in node.needs.items()}
+        return Order(node.key, node.name, node.function, dict(node.arguments), needs, fresh)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What became of an order."""
+
+    key: str
+    state: str
+    """``done``, ``found`` (somebody else had done it), ``error`` or ``full`` (no space left)."""
+    seconds: float = 0.0
+    error: str = ""
+    trace: str = ""
+
+
+def carry_out(store: Store, order: Order) -> Reply:
+    """Do an order unless its result is there already; never raises."""
+    start = time.perf_counter()
+    try:
+        with store.lock(order.key):
+            if not order.fresh and store.check(order.key):
+                return Reply(order.key, "found", time.perf_counter() - start)
+            needs = {role: store.path(key) for role, key in order.needs.items()}
+            with store.draft(order.key) as out:
+                load(order.function)(order.arguments, needs, out)
+    except StoreFullError as error:
+        return Reply(order.key, "full", time.perf_counter() - start, str(error))
+    except Exception as error:
+        text = str(error) if isinstance(error, GnomonError) else f"{type(error).__name__}: {error}"
+        return Reply(order.key, "error", time.perf_counter() - start, text, traceback.format_exc())
+    return Reply(order.key, "done", time.perf_counter() - start)

@@ -1,0 +1,89 @@
+"""The work of ``gnomon run labels``: prepared data as an artefact, one cell per system and fold.
+
+Groups are dealt into folds at random; a cell fits its system on all other folds and predicts its own, so that every
+row is predicted once by a system that has not seen its group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gnomon.core.errors import InputError, some
+from gnomon.core.seeds import generator
+from gnomon.core.tallies import Array
+from gnomon.intake.memory import table_of
+from gnomon.suites.labels import files, systems
+
+FOLD = "__fold__"
+
+
+def prepare(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: ids, labels, numeric features and the fold of every row, in the order of ids."""
+    del needs
+    group = arguments["group"]
+    table = table_of(arguments["truth"], text=(files.ID, files.LABEL, group), name="truth").sort_by(files.ID)
+    features = arguments["features"] or _numeric(table, {files.ID, files.LABEL, group})
+    lacking = [name for name in (group, *features) if name not in table.column_names]
+    if lacking:
+        raise InputError(f"truth: no column {some(lacking)}; it has {some(table.column_names, show=12)}")
+    columns = {files.ID: table[files.ID], files.LABEL: table[files.LABEL]}
+    columns[FOLD] = pa.array(deal(table[group], arguments["folds"], arguments["seed"]))
+    columns |= {f"x:{name}": _floats(table, name) for name in features}
+    pq.write_table(pa.table(columns), out / "data.parquet")
+
+
+def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Cell: fit a system on the other folds, predict one."""
+    table = pq.read_table(needs["data"] / "data.parquet")
+    held = table[FOLD].to_numpy() == arguments["fold"]
+    names = [name for name in table.column_names if name.startswith("x:")]
+    features = np.stack([table[name].to_numpy() for name in names], axis=1) if names else np.zeros((len(held), 0))
+    labels = np.array(table[files.LABEL].to_pylist(), dtype=object)
+    system = systems.find(arguments["system"])()
+    rng = generator(arguments["seed"], "labels", "run", str(arguments["fold"]))
+    system.fit(features[~held], labels[~held].astype(np.str_), rng)
+    predicted = np.asarray(system.predict(features[held]))
+    if predicted.shape != (int(held.sum()),):
+        raise InputError(
+            f"system {arguments['system']!r} returned {predicted.shape} labels for {int(held.sum())} rows of "
+            f"fold {arguments['fold']}: expected one per row"
+        )
+    ids = table[files.ID].filter(pa.array(held))
+    pq.write_table(
+        pa.table({"id": ids, "label": pa.array([str(label) for label in predicted])}), out / "labels.parquet"
+    )
+
+
+def deal(groups: Any, folds: int, seed: int) -> Array:
+    """Return a fold per row: groups are shuffled and dealt out in turn."""
+    names, codes = np.unique(np.array(groups.to_pylist(), dtype=object).astype(np.str_), return_inverse=True)
+    if len(names) < folds:
+        raise InputError(
+            f"{folds} folds need at least as many groups, but the truth has {len(names)}: give fewer --folds"
+        )
+    order = generator(seed, "labels", "folds").permutation(len(names))
+    fold_of = np.empty(len(names), dtype=np.int64)
+    fold_of[order] = np.arange(len(names)) % folds
+    return fold_of[codes]
+
+
+def _numeric(table: pa.Table, known: set[str]) -> list[str]:
+    kinds = (pa.types.is_integer, pa.types.is_floating)
+    return [f.name for f in table.schema if f.name not in known and any(kind(f.type) for kind in kinds)]
+
+
+def _floats(table: pa.Table, name: str) -> pa.Array:
+    try:
+        column = table[name].cast(pa.float64())
+    except pa.ArrowInvalid as error:
+        raise InputError(f"truth: feature column {name!r} is not numeric: {error}") from error
+    values = column.to_numpy()
+    if column.null_count or not np.isfinite(values).all():
+        raise InputError(f"truth: feature column {name!r} holds values that are missing or not finite")
+    return pa.array(values)
