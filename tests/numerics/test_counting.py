@@ -251,7 +251,7 @@ class TestShapesAndTypes:
 
 
 cases = st.integers(1, 40)
-signed = st.sampled_from([np.int8, np.int16, np.int32, np.int64])
+signed = st.sampled_from([np.int8, np.int32])
 
 
 def cased(seed, n, k, m):
@@ -333,7 +333,7 @@ class TestBadCodesPerCase:
             count(**columns, n_classes=k, n_cases=m)
         assert f"{side}[{at}] is {value}, expected a code in [{low}, {stop})" in str(caught.value)
 
-    @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
+    @pytest.mark.parametrize("dtype", [np.uint8, np.uint64])
     def test_the_largest_unsigned_code_does_not_mean_none(self, count, dtype):
         zero, largest = np.zeros(1, int), np.iinfo(dtype).max
         with pytest.raises(InputError, match=rf"prediction\[0\] is {largest}, expected a code in \[0, 3\)"):

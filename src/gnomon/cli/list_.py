@@ -9,6 +9,7 @@ import click
 
 if TYPE_CHECKING:
     from gnomon.core.table import Table
+    from gnomon.runs.index import Entry, Query
 
 WHAT = ("suites", "measures", "runs")
 
@@ -16,21 +17,30 @@ WHAT = ("suites", "measures", "runs")
 @click.command(help="List suites, measures or runs.")
 @click.argument("what", type=click.Choice(WHAT))
 @click.option("--runs", "folder", default="runs", show_default=True, metavar="DIR", help="Folder of runs.")
+@click.option("--suite", default="", metavar="NAME", help="Runs of one suite.")
+@click.option("--system", default="", metavar="NAME", help="Runs of one system.")
+@click.option("--search", default="", metavar="WORDS", help="Runs whose name, system or protocol holds all words.")
+@click.option("--partial", is_flag=True, help="Only runs that lack something.")
+@click.option("--limit", default=50, show_default=True, help="How many runs, newest first; 0 for all.")
 @click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
-def command(what: str, folder: str, json_: bool) -> None:
+def command(
+    what: str, folder: str, suite: str, system: str, search: str, partial: bool, limit: int, json_: bool
+) -> None:
     """List things."""
-    from gnomon.cli.output import say
     from gnomon.core import registry
     from gnomon.report import render
     from gnomon.report.terminal import display
+    from gnomon.runs.index import Query
 
-    table = _runs(folder) if what == "runs" else _measures() if what == "measures" else _suites()
+    query = Query(suite, system, search, partial, limit)
+    table = _runs(folder, query) if what == "runs" else _measures() if what == "measures" else _suites()
     if json_:
         click.echo(render([table], "json"), nl=False)
     else:
         display([table])
-    for item in registry.broken():
-        say(f"gnomon: {item}")
+    if what != "runs":
+        for item in registry.broken():
+            click.echo(f"gnomon: {item}", err=True)
 
 
 def _suites() -> Table:
@@ -49,18 +59,44 @@ def _measures() -> Table:
     return _table("measures", "registered measures", ("name", "family", "better", "range", "identity"), rows)
 
 
-def _runs(folder: str) -> Table:
-    from gnomon.api import find_runs
-    from gnomon.runs.run import load
+def _runs(folder: str, query: Query) -> Table:
+    from gnomon.core.table import Cell, Column, Table
+    from gnomon.runs.index import Index
 
-    rows = []
-    for path in find_runs(folder):
-        run = load(path)
-        headline = run.find(run.measures[0].name)
-        value = "undefined" if headline is None or headline.value is None else f"{headline.value:.3f}"
-        state = "complete" if run.complete else "partial"
-        rows.append((path.name, run.suite, run.system, f"{run.measures[0].name} {value}", state))
-    return _table("runs", f"runs in {folder}", ("run", "suite", "system", "headline", "state"), rows)
+    index = Index(folder)
+    entries, total = index.find(query), index.count(query)
+    rows = tuple(
+        {
+            "run": Cell(entry.name),
+            "suite": Cell(entry.suite),
+            "system": Cell(entry.system),
+            "headline": Cell(entry.headline.replace("_", " ")),
+            "value": Cell(entry.value, entry.low, entry.high, "" if entry.value is not None else "undefined"),
+            "n": Cell(entry.n),
+            "groups": Cell(entry.groups),
+            "state": Cell(_state(entry)),
+            "started": Cell(entry.started),
+        }
+        for entry in entries
+    )
+    texts, counts = ("run", "suite", "system", "headline"), ("n", "groups")
+    columns = (
+        *(Column(key, key) for key in texts),
+        Column("value", "value", "score"),
+        *(Column(key, key, "count") for key in counts),
+        *(Column(key, key) for key in ("state", "started")),
+    )
+    notes = [f"{len(entries)} of {total} runs shown; --limit 0 shows all"] if len(entries) < total else []
+    notes += [f"{name} cannot be read ({why})" for name, why in index.unreadable.items()]
+    index.close()
+    return Table("runs", f"runs in {folder}", columns, rows, tuple(notes))
+
+
+def _state(entry: Entry) -> str:
+    if entry.cells_total is not None:
+        cells = f"{entry.cells_done} of {entry.cells_total} cells"
+        return cells if entry.complete else f"partial: {cells}"
+    return "complete" if entry.complete else "partial"
 
 
 def _table(name: str, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:

@@ -114,6 +114,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         "options": {**(options or {}), "resolved": dict(evaluation.options)},
         "inputs": [dict(item) for item in evaluation.inputs],
         "facts": facts,
+        "summary": summary(scores[0], evaluation.coverage),
         "provenance": provenance.collect(),
         "time": clock.read(),
     }
@@ -129,6 +130,21 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
         table=evaluation.table,
     )
+
+
+def summary(headline: Score, coverage: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a list of runs shows of one, so that listing thousands opens one small file each."""
+    cells = coverage.get("cells")
+    return {
+        "headline": headline.name,
+        "value": headline.value,
+        "low": headline.low,
+        "high": headline.high,
+        "n": headline.n,
+        "groups": headline.groups,
+        "complete": bool(coverage.get("complete", True)),
+        "cells": None if cells is None else {"done": cells["done"], "total": cells["total"]},
+    }
 
 
 def counted(roster: Roster) -> dict[str, int]:

@@ -1,0 +1,204 @@
+"""An index of runs: thousands are listed, searched and filtered without opening them.
+
+The index is a SQLite file beside the runs, made from their manifests alone. It holds nothing that the directories do
+not hold: it is brought up to date whenever it is used (a run whose seal has changed is read again, one that is gone is
+dropped), and where it is missing, damaged or cannot be written it is made anew, in memory if need be.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gnomon.core.errors import GnomonError, InputError
+
+NAME = ".index.sqlite"
+VERSION = 1
+COLUMNS = {
+    "name": "TEXT PRIMARY KEY",
+    "stamp": "TEXT",
+    "suite": "TEXT",
+    "system": "TEXT",
+    "protocol": "TEXT",
+    "variant": "TEXT",
+    "data": "TEXT",
+    "started": "TEXT",
+    "headline": "TEXT",
+    "value": "REAL",
+    "low": "REAL",
+    "high": "REAL",
+    "n": "INTEGER",
+    "groups": "INTEGER",
+    "complete": "INTEGER",
+    "cells_done": "INTEGER",
+    "cells_total": "INTEGER",
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What the index knows of a run."""
+
+    name: str
+    suite: str
+    system: str
+    protocol: str
+    variant: str
+    data: str
+    started: str
+    headline: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    groups: int
+    complete: bool
+    cells_done: int | None
+    cells_total: int | None
+
+
+@dataclass(frozen=True)
+class Query:
+    """What to look for: exact suite and system, words anywhere, completeness; newest first."""
+
+    suite: str = ""
+    system: str = ""
+    search: str = ""
+    partial: bool = False
+    limit: int = 0
+
+
+class Index:
+    """The runs of one folder."""
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        self.folder = Path(folder)
+        if not self.folder.is_dir():
+            raise InputError(f"{self.folder}: no such folder of runs; give one with --runs DIR")
+        self.database = self._open()
+        self.unreadable: dict[str, str] = {}
+        self.update()
+
+    def update(self) -> None:
+        """Take in what has changed in the folder since the index was last used."""
+        present = dict(_stamps(self.folder))
+        known = dict(self.database.execute("SELECT name, stamp FROM runs"))
+        changed = [name for name, stamp in present.items() if known.get(name) != stamp]
+        gone = [(name,) for name in known.keys() - present.keys()]
+        rows = [row for name in changed if (row := self._row(name, present[name])) is not None]
+        if rows or gone:
+            marks = ", ".join("?" * len(COLUMNS))
+            with self.database:
+                self.database.executemany("DELETE FROM runs WHERE name = ?", gone)
+                self.database.executemany(f"INSERT OR REPLACE INTO runs VALUES ({marks})", rows)  # noqa: S608
+
+    def find(self, query: Query = Query()) -> list[Entry]:  # noqa: B008 - a frozen value
+        """Return the entries that answer a query, newest first."""
+        conditions, values = _conditions(query)
+        names = ", ".join(name for name in COLUMNS if name != "stamp")
+        sql = f"SELECT {names} FROM runs{conditions} ORDER BY started DESC, name"  # noqa: S608 - names are ours
+        if query.limit:
+            sql += f" LIMIT {int(query.limit)}"
+        return [_entry(row) for row in self.database.execute(sql, values)]
+
+    def count(self, query: Query = Query()) -> int:  # noqa: B008 - a frozen value
+        """Return how many entries answer a query, whatever its limit."""
+        conditions, values = _conditions(query)
+        return int(self.database.execute(f"SELECT count(*) FROM runs{conditions}", values).fetchone()[0])  # noqa: S608
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self.database.close()
+
+    def _open(self) -> sqlite3.Connection:
+        path = self.folder / NAME
+        for _ in range(2):
+            try:
+                return _connect(path)
+            except sqlite3.DatabaseError:  # damaged, or of another version: it can be made anew
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+        return _connect(":memory:")
+
+    def _row(self, name: str, stamp: str) -> tuple[Any, ...] | None:
+        from gnomon.intake.documents import read_json
+
+        try:
+            manifest: Any = read_json(self.folder / name / "manifest.json")
+            summary, cells = manifest["summary"], manifest["summary"].get("cells") or {}
+            protocol = manifest["protocol"]
+            return (
+                name,
+                stamp,
+                manifest["suite"],
+                manifest["system"],
+                f"{protocol['name']} {protocol['version']}",
+                protocol["variant"],
+                manifest["data_fingerprint"],
+                manifest["time"]["started"],
+                summary["headline"],
+                summary["value"],
+                summary["low"],
+                summary["high"],
+                summary["n"],
+                summary["groups"],
+                int(summary["complete"]),
+                cells.get("done"),
+                cells.get("total"),
+            )
+        except (GnomonError, KeyError, TypeError, AttributeError) as error:
+            self.unreadable[name] = f"{type(error).__name__}: {error}"
+            return None
+
+
+def _connect(path: str | Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, timeout=10)
+    try:
+        (version,) = database.execute("PRAGMA user_version").fetchone()
+        if version not in (0, VERSION):
+            raise sqlite3.DatabaseError(f"version {version}")
+        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+        with database:
+            database.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns})")
+            database.execute(f"PRAGMA user_version = {VERSION}")
+            database.execute("SELECT name, stamp, cells_total FROM runs LIMIT 1")
+    except sqlite3.Error:
+        database.close()
+        raise
+    return database
+
+
+def _stamps(folder: Path) -> Iterator[tuple[str, str]]:
+    """Name every run directory with a mark that changes when it is published again."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir() and not entry.name.startswith("."):
+                with contextlib.suppress(OSError):
+                    seal = os.stat(os.path.join(entry.path, "seal.sha256"))
+                    manifest = os.stat(os.path.join(entry.path, "manifest.json"))
+                    yield entry.name, f"{seal.st_mtime_ns}-{seal.st_ino}-{manifest.st_mtime_ns}-{manifest.st_size}"
+
+
+def _conditions(query: Query) -> tuple[str, list[Any]]:
+    parts: list[str] = []
+    values: list[Any] = []
+    for column in ("suite", "system"):
+        if getattr(query, column):
+            parts.append(f"{column} = ?")
+            values.append(getattr(query, column))
+    for word in query.search.split():
+        parts.append("instr(lower(name || ' ' || system || ' ' || protocol || ' ' || variant), lower(?)) > 0")
+        values.append(word)
+    if query.partial:
+        parts.append("complete = 0")
+    return (" WHERE " + " AND ".join(parts) if parts else ""), values
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    fields: Mapping[str, Any] = dict(zip((name for name in COLUMNS if name != "stamp"), row, strict=True))
+    return Entry(**{**fields, "complete": bool(fields["complete"])})
