@@ -63,6 +63,7 @@ def evaluation(count_cases):
         {
             "truth": np.array([classes.index(t) for _, t, _ in pairs]),
             "predicted": np.array([-1 if p is None else classes.index(p) for _, _, p in pairs]),
+            "count": np.ones(len(pairs), dtype=np.int64),
         },
         {"truth": classes, "predicted": classes},
     )
@@ -79,13 +80,12 @@ def evaluation(count_cases):
         roster=Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "a", "b", "c"), {"room": ("hall", "lab", "lab", "lab")}),
         tallies={"classification": count_cases(*cases, classes=classes)},
         data="d" * 64,
-        predictions="e" * 64,
+        table=pa.table({"id": [str(i) for i in range(len(pairs))], "label": [p for _, _, p in pairs]}),
         ledgers={"confusion": ledger},
         coverage={"rows": {"truth": 11, "scored": 11, "missing": 1, "extra": 0}},
         findings=(Finding("missing-predictions", "warning", "predictions", "1 of 11 is missing", "predict every id"),),
         options={"interval": "jackknife-t"},
         facts={"least_class_groups": 2},
-        table=pa.table({"id": [str(i) for i in range(len(pairs))], "label": [p for _, _, p in pairs]}),
     )
 
 

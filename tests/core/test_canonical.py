@@ -39,10 +39,42 @@ def test_values_that_are_not_finite_are_refused(value):
         encode(value)
 
 
-@pytest.mark.parametrize("value", [{1, 2}, object(), b"bytes", np.float32(0.5), {(1, 2): 3}, {1: 1, "a": 2}])
+@pytest.mark.parametrize("value", [{1, 2}, object(), b"bytes", np.float32(0.5), {(1, 2): 3}])
 def test_values_that_are_not_plain_are_refused(value):
     with pytest.raises(GnomonError, match="no canonical JSON"):
         encode_pretty(value)
+
+
+@pytest.mark.parametrize("key", [1, 1.5, True, None, (1, 2)])
+@pytest.mark.parametrize(
+    "inside", [lambda value: value, lambda value: [value], lambda value: (value,), lambda value: {"a": [{"b": value}]}]
+)
+def test_keys_that_are_not_text_are_refused_at_every_depth(key, inside):
+    # JSON would write 1 as "1": two values would share one fingerprint.
+    with pytest.raises(GnomonError, match=r"no canonical JSON: the key .* is not text"):
+        encode(inside({key: 0, "a": 1}))
+
+
+@pytest.mark.parametrize("value", ["\ud800", ["a\udfffb"], {"\ud800": 1}])
+def test_text_that_is_not_unicode_is_refused(value):
+    with pytest.raises(GnomonError, match="no canonical JSON"):
+        encode(value)
+    with pytest.raises(GnomonError, match="no canonical JSON"):
+        encode_pretty(value)
+
+
+@pytest.mark.parametrize("wrap", [lambda value: [value], lambda value: {"a": value}, lambda value: (value,)])
+def test_a_value_that_is_nested_too_deeply_is_refused(wrap):
+    value = 0
+    for _ in range(50_000):
+        value = wrap(value)
+    with pytest.raises(GnomonError, match="no canonical JSON"):
+        fingerprint(value)
+
+
+def test_a_number_that_is_too_long_to_write_is_refused():
+    with pytest.raises(GnomonError, match="no canonical JSON"):
+        encode(10**5000)
 
 
 def test_a_value_that_contains_itself_is_refused():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.core.cases import Case, Corpus, Roster
+from gnomon.core.cases import Case, Corpus, Roster, join
 from gnomon.core.errors import GnomonError, InputError
 
 CASES = (
@@ -31,6 +31,12 @@ def test_a_corpus_refuses_repeated_case_ids():
         corpus((CASES[0], CASES[1], CASES[0]))
 
 
+def test_repeated_case_ids_are_counted_in_order_of_appearance():
+    cases = tuple(Case(name, ("ann", "monday"), []) for name in ("z", "1", "a", "a", "z", "z"))
+    with pytest.raises(InputError, match="repeats case ids: 'z', 'a'$"):
+        corpus(cases)
+
+
 def test_a_corpus_refuses_paths_of_another_depth():
     with pytest.raises(InputError, match=r"do not have the levels .*'subject', 'day'.*: '9'"):
         corpus((*CASES, Case("9", ("ann",), [])))
@@ -42,6 +48,21 @@ def test_a_roster_groups_cases_at_a_level():
 
 def test_a_deeper_group_carries_its_whole_path():
     assert corpus().roster("day").groups == ("ann/monday", "bob/monday", "ann/tuesday")
+
+
+def test_groups_of_different_paths_stay_different():
+    cases = (Case("1", ("a/b", "c"), []), Case("2", ("a", "b/c"), []), Case("3", ("a%2Fb", "c"), []))
+    assert corpus(cases).roster("day").groups == ("a%2Fb/c", "a/b%2Fc", "a%252Fb/c")
+    assert corpus(cases).roster("subject").groups == ("a%2Fb", "a", "a%252Fb")
+
+
+paths = st.lists(st.text(alphabet="a/%25F", max_size=4), min_size=1, max_size=3)
+
+
+@given(paths, paths)
+def test_joined_paths_are_equal_only_if_the_paths_are(one, other):
+    assert (join(one) == join(other)) == (one == other)
+    assert join(one).count("/") == len(one) - 1
 
 
 def test_a_roster_keeps_ids_level_and_tags_and_fills_absent_tags():
@@ -77,10 +98,25 @@ def test_the_fingerprint_changes_with_anything_in_the_corpus(other):
     assert other.fingerprint != corpus().fingerprint
 
 
-def test_group_codes_follow_first_appearance():
-    codes, names = roster(groups=("b", "a", "b")).codes()
-    assert codes.tolist() == [0, 1, 0]
-    assert names == ("b", "a")
+@pytest.mark.parametrize(
+    ("groups", "codes", "names"),
+    [
+        (("b", "a", "b"), [1, 0, 1], ("a", "b")),
+        (("10", "9", "x"), [1, 0, 2], ("9", "10", "x")),
+        (("10", "-1", "9"), [2, 0, 1], ("-1", "9", "10")),
+    ],
+)
+def test_group_codes_follow_natural_order(groups, codes, names):
+    found = roster(groups=groups).codes()
+    assert (found[0].tolist(), found[1]) == (codes, names)
+
+
+@given(st.lists(st.sampled_from(["a", "b", "10", "9", "-1", ""]), max_size=12), st.randoms(use_true_random=False))
+def test_the_order_of_cases_does_not_change_the_order_of_groups(groups, shuffler):
+    shuffled = list(groups)
+    shuffler.shuffle(shuffled)
+    ids = tuple(map(str, range(len(groups))))
+    assert Roster(ids, tuple(shuffled)).codes()[1] == Roster(ids, tuple(groups)).codes()[1]
 
 
 def test_an_empty_roster_has_no_groups():

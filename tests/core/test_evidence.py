@@ -34,6 +34,12 @@ def test_severities_rise():
         ({"groups": math.nan}, False),
         ({}, False),
         ({"other": 9}, False),
+        ({"groups": math.inf}, True),
+        ({"groups": None}, False),
+        ({"groups": "7"}, False),
+        ({"groups": "many"}, False),
+        ({"groups": [7]}, False),
+        ({"groups": {}}, False),
     ],
 )
 def test_a_need_is_met_from_its_least_value_on(facts, met):
@@ -53,6 +59,13 @@ def test_a_claim_names_everything_that_it_lacks_with_what_was_found():
     verdict = CLAIM.judge({"groups": 1})
     assert not verdict.supported
     assert verdict.missing == ("at least 6 groups (found 1)", "two classes (found nothing)")
+
+
+@pytest.mark.parametrize("found", [None, "many", [8]])
+def test_a_fact_that_is_no_number_is_named_as_missing_evidence(found):
+    verdict = CLAIM.judge({"groups": found, "classes": 2})
+    assert not verdict.supported
+    assert verdict.missing == (f"at least 6 groups (found {found})",)
 
 
 def test_a_claim_that_needs_nothing_is_supported():

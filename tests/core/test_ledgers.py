@@ -31,6 +31,40 @@ def test_columns_have_one_value_per_row(column):
         Ledger([0, 1], {"score": column})
 
 
+@pytest.mark.parametrize("case", [[-1, 0], [0.0, 1.0], [0.5, 1.0], [True, False], ["a", "b"], [[0, 1]], 0, [None, 0]])
+def test_cases_are_a_list_of_whole_numbers(case):
+    with pytest.raises(GnomonError, match="the cases of a ledger must be a list of whole numbers from 0"):
+        Ledger(case, {})
+
+
+def test_an_empty_list_of_cases_may_have_any_type():
+    assert len(Ledger([], {"score": []})) == 0
+
+
+def test_columns_that_do_not_fit_signed_integers_are_refused():
+    with pytest.raises(GnomonError, match="signed integers or floats, but one is uint64"):
+        Ledger([0], {"score": [0.5], "count": np.array([1], np.uint64)})
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.int8, np.int64, np.float32])
+def test_narrower_columns_are_kept_as_they_are(dtype):
+    assert Ledger([0], {"x": np.array([1], dtype)}).columns["x"].dtype == dtype
+
+
+@pytest.mark.parametrize(
+    ("labels", "name"), [({"truth": ("a", "b"), "other": ("a",)}, "other"), ({"truth": ("a", "a")}, "truth")]
+)
+def test_labels_are_distinct_and_belong_to_a_column(labels, name):
+    with pytest.raises(GnomonError, match=f"ledger labels '{name}' need a column of that name and must not repeat"):
+        Ledger([0], {"truth": [0]}, labels)
+
+
+@pytest.mark.parametrize("codes", [[0.0], [0.5], [np.nan], [False], ["a"]])
+def test_codes_are_whole_numbers(codes):
+    with pytest.raises(GnomonError, match="'truth' holds a code outside its 2 labels"):
+        coded([0], codes, ("a", "b"))
+
+
 @pytest.mark.parametrize("code", [-2, 2])
 def test_codes_outside_the_labels_are_refused(code):
     with pytest.raises(GnomonError, match="'truth' holds a code outside its 2 labels"):
@@ -52,6 +86,12 @@ def test_ledgers_compare_by_content():
     assert coded([0], [1], ("a", "b")) != coded([0], [1], ("a", "c"))
     assert Ledger([0], {"x": [1]}) != Ledger([0], {"y": [1]})
     assert Ledger([0], {"x": [1]}) != "text"
+
+
+def test_missing_numbers_are_equal_to_each_other():
+    assert Ledger([0, 0], {"x": [np.nan, 1.0]}) == Ledger([0, 0], {"x": [np.nan, 1.0]})
+    assert Ledger([0, 0], {"x": [np.nan, 1.0]}) != Ledger([0, 0], {"x": [1.0, np.nan]})
+    assert Ledger([0], {"x": [np.nan]}) != Ledger([0], {"x": [0]})
 
 
 def test_ledgers_cannot_be_hashed():
@@ -81,6 +121,22 @@ def test_stacking_aligns_codes_by_label_and_keeps_none():
 def test_stacking_a_part_without_labels_keeps_its_nones():
     stacked = Ledger.stack([(coded([0], [-1], ()), 1), (coded([0], [0], ("a",)), 1)])
     assert stacked.columns["truth"].tolist() == [-1, 0]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Ledger([0], {"score": [1]}),
+        Ledger([0], {"truth": [0], "score": [1]}, {"truth": ("a",)}),
+        Ledger([0], {"truth": [0]}),
+        Ledger([0], {}),
+    ],
+)
+def test_ledgers_of_different_columns_are_not_stacked(other):
+    one = coded([0], [0], ("a",))
+    for parts in ([(one, 1), (other, 1)], [(other, 1), (one, 1)]):
+        with pytest.raises(GnomonError, match="ledgers of different columns cannot be stacked"):
+            Ledger.stack(parts)
 
 
 def test_stacking_nothing_is_refused():

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import pytest
 
 from gnomon.core.errors import InputError
@@ -20,6 +21,8 @@ class Struct:
     tables: Annotated[tuple[str, ...], Option("tables", data=True)] = field(default_factory=tuple)
     maybe: Annotated[str | None, Option("perhaps")] = None
     flag: Annotated[bool, Option("on or off")] = False
+    seed: Annotated[int, Option("a seed", low=0)] = 0
+    loss: Annotated[float, Option("a loss", high=1.5)] = 0.0
 
 
 def by_name(struct=Struct):
@@ -27,7 +30,18 @@ def by_name(struct=Struct):
 
 
 def test_parameters_come_in_the_order_of_the_fields():
-    assert list(by_name()) == ["truth", "count", "share", "mode", "many_names", "tables", "maybe", "flag"]
+    assert list(by_name()) == [
+        "truth",
+        "count",
+        "share",
+        "mode",
+        "many_names",
+        "tables",
+        "maybe",
+        "flag",
+        "seed",
+        "loss",
+    ]
 
 
 def test_inherited_parameters_come_last():
@@ -88,6 +102,12 @@ def test_building_fills_in_defaults():
         ("flag", True, True),
         ("count", 9, 9),
         ("count", 1, 1),
+        ("count", np.int64(4), 4),
+        ("count", np.uint8(9), 9),
+        ("seed", np.int32(0), 0),
+        ("seed", 2**70, 2**70),
+        ("loss", -1e300, -1e300),
+        ("share", 0.0, 0.0),
     ],
 )
 def test_values_are_kept_in_the_kind_of_the_field(name, given, kept):
@@ -103,12 +123,19 @@ def test_values_are_kept_in_the_kind_of_the_field(name, given, kept):
         ("count", True, "expected int, but got True"),
         ("count", 2.0, "expected int, but got 2.0"),
         ("count", None, "expected int, but got None"),
-        ("count", 0, r"option 'count': expected a value in \[1, 9\], but got 0"),
-        ("count", 10, "expected a value in"),
+        ("count", 0, "option 'count': expected 1 to 9, but got 0"),
+        ("count", 10, "expected 1 to 9, but got 10"),
+        ("count", np.int64(10), "expected 1 to 9, but got 10"),
+        ("count", np.True_, "expected int"),
+        ("count", np.float64(3.0), "expected int"),
+        ("seed", -1, "option 'seed': expected at least 0, but got -1"),
+        ("loss", 2, "option 'loss': expected at most 1.5, but got 2.0"),
         ("share", "x", "expected float"),
         ("share", True, "expected float"),
-        ("share", 1.5, r"expected a value in \[0.0, 1.0\], but got 1.5"),
-        ("share", float("inf"), "expected a value in"),
+        ("share", 1.5, "option 'share': expected 0 to 1, but got 1.5"),
+        ("share", float("inf"), "expected 0 to 1, but got inf"),
+        ("share", float("nan"), "expected 0 to 1, but got nan"),
+        ("loss", float("nan"), "expected at most 1.5, but got nan"),
         ("mode", "quick", "option 'mode': expected one of fast, slow, but got 'quick'"),
         ("mode", b"fast", "expected str"),
         ("many_names", [1], "option 'many_names': expected str, but got 1"),
@@ -124,6 +151,11 @@ def test_values_of_another_kind_are_refused(name, given, message):
 def test_a_required_option_is_asked_for_with_its_help():
     with pytest.raises(InputError, match=r"option 'truth' \(--truth\) is required: the truth"):
         build(Struct, {})
+
+
+def test_a_required_option_cannot_be_none():
+    with pytest.raises(InputError, match=r"option 'truth' \(--truth\) is required"):
+        build(Struct, {"truth": None, "count": 2})
 
 
 def test_an_unknown_option_gets_the_nearest_name():
@@ -147,6 +179,8 @@ def test_the_record_is_plain_and_names_what_lives_in_memory():
         "tables": ["a.csv", "<dict in memory>"],
         "maybe": "x",
         "flag": False,
+        "seed": 0,
+        "loss": 0.0,
     }
 
 
@@ -157,7 +191,8 @@ def test_scoring_options_offer_the_interval_methods():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("seed", -1), ("level", 0.4), ("level", 1.0), ("resamples", 99), ("interval", "normal")]
+    ("name", "value"),
+    [("seed", -1), ("level", 0.4), ("level", 1.0), ("level", float("nan")), ("resamples", 99), ("interval", "normal")],
 )
 def test_scoring_options_refuse_what_makes_no_interval(name, value):
     with pytest.raises(InputError, match=f"option '{name}'"):

@@ -10,7 +10,7 @@ import pytest
 from gnomon.core import registry
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import Suite
-from gnomon.measures.classification import F1, Accuracy
+from gnomon.measures.classification import F1, Accuracy, Kappa
 
 TOY = Suite("toy", "a toy", {}, "")
 
@@ -87,6 +87,50 @@ def test_a_plug_in_that_raises_while_it_is_imported_is_skipped(plug_in, tmp_path
     plug_in(suite_point("bad", "raises_on_import:SUITE"), suite_point())
     assert set(registry.suites()) == {"toy"}
     assert "RuntimeError: half installed" in str(registry.broken()[0])
+
+
+@pytest.mark.parametrize("code", ["", "'give up'", "0"])
+def test_a_plug_in_that_leaves_the_program_while_it_is_imported_is_skipped(plug_in, tmp_path, monkeypatch, code):
+    (tmp_path / "leaves_on_import.py").write_text(f"import sys\nsys.exit({code})\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plug_in(suite_point("bad", "leaves_on_import:SUITE"), suite_point())
+    assert set(registry.suites()) == {"toy"}
+    (broken,) = registry.broken()
+    assert (broken.name, broken.why.split(":")[0]) == ("bad", "SystemExit")
+
+
+def test_an_interruption_is_not_taken_for_a_broken_plug_in(plug_in, tmp_path, monkeypatch):
+    (tmp_path / "interrupted_on_import.py").write_text("raise KeyboardInterrupt\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    plug_in(suite_point("bad", "interrupted_on_import:SUITE"))
+    with pytest.raises(KeyboardInterrupt):
+        registry.suites()
+
+
+def test_a_second_suite_of_the_same_name_is_named_and_skipped(plug_in):
+    other = Suite("toy", "another toy", {}, "")
+    plug_in(suite_point(), suite_point(SUITE=other), suite_point("third"))
+    assert registry.suites() == {"toy": TOY, "third": TOY}
+    assert registry.suite("toy") is TOY
+    (broken,) = registry.broken()
+    assert (broken.name, broken.source, broken.why) == ("toy", "plug_in_1:SUITE", "another plug-in has this name")
+
+
+def test_second_measures_of_the_same_name_are_named_and_skipped(plug_in):
+    plug_in(measure_point(), measure_point(MEASURES=(Kappa(),)))
+    assert registry.measures() == (Accuracy(), F1())
+    assert [item.why for item in registry.broken()] == ["another plug-in has this name"]
+
+
+def test_a_suite_and_measures_may_have_the_same_name(plug_in):
+    plug_in(suite_point("same"), measure_point("same"))
+    assert registry.broken() == ()
+
+
+def test_a_second_plug_in_that_is_broken_says_why(plug_in):
+    plug_in(suite_point(), suite_point(SUITE=3))
+    assert registry.suites() == {"toy": TOY}
+    assert [item.why for item in registry.broken()] == ["expected a Suite, but got int"]
 
 
 def test_asking_for_a_broken_suite_says_why_it_is_broken(plug_in):

@@ -54,6 +54,9 @@ def test_no_samples_are_samples():
         ({"parts": ("train", "val", "test")}, "column 'parts' has 3 rows"),
         ({"digests": ("x",)}, "column 'digests'"),
         ({"tags": {"subject": ("ann",)}}, "column 'subject'"),
+        ({"tags": {"cases": ("r1",)}}, "column 'cases' has 1 rows"),
+        ({"tags": {"parts": ()}}, "column 'parts' has 0 rows"),
+        ({"digests": ("x", "y"), "tags": {"digests": ("x",)}}, "column 'digests' has 1 rows"),
     ],
 )
 def test_columns_have_one_row_per_sample(changes, message):
@@ -66,6 +69,23 @@ def test_columns_have_one_row_per_sample(changes, message):
 def test_ranges_are_finite_ordered_and_one_per_sample(name, ranges):
     with pytest.raises(GnomonError, match=f"{name} must be 2 finite ranges with start <= end"):
         samples(**{name: np.array(ranges, dtype=float)})
+
+
+@pytest.mark.parametrize("name", ["input_range", "target_range"])
+@pytest.mark.parametrize("shape", [(4,), (1, 4), (4, 1), (2, 2, 1), (2, 1), (2, 3), (0,), (0, 2), ()])
+def test_ranges_have_a_start_and_an_end_per_sample(name, shape):
+    with pytest.raises(GnomonError, match=f"{name} must be 2 finite ranges"):
+        samples(**{name: np.zeros(shape)})
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 2)])
+def test_no_ranges_may_come_in_any_empty_shape(shape):
+    empty = samples(ids=(), cases=(), parts=(), input_range=np.zeros(shape), target_range=[])
+    assert empty.reads().shape == (0, 2)
+
+
+def test_a_column_and_a_tag_may_have_the_same_name():
+    assert samples(tags={"cases": ("x", "y")}).cases == ("r1", "r1")
 
 
 def test_an_empty_range_is_a_range():

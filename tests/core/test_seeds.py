@@ -28,8 +28,22 @@ def test_the_order_of_a_purpose_counts():
     assert draw(0, "a", "b") != draw(0, "b", "a")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("a\0b",), ("a", "b")),
+        (("a", ""), ("a",)),
+        (("", ""), ("\0",)),
+        (("a\0", "b"), ("a", "\0b")),
+        (('a","b',), ("a", "b")),
+    ],
+)
+def test_no_character_makes_two_purposes_one(one, other):
+    assert draw(0, *one) != draw(0, *other)
+
+
 def test_the_stream_is_a_seed_sequence_of_the_seed_and_the_hash_of_the_purpose():
-    words = np.frombuffer(hashlib.sha256(b"one\0two").digest()[:16], dtype="<u4").tolist()
+    words = np.frombuffer(hashlib.sha256(b'["one","two"]').digest()[:16], dtype="<u4").tolist()
     expected = np.random.default_rng(np.random.SeedSequence([7, *words])).integers(0, 2**63, size=8)
     assert draw(7, "one", "two") == expected.tolist()
 

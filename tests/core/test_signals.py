@@ -78,6 +78,9 @@ def test_empty_labels_hold_integers():
         ([True, False], "integer codes, but got bool"),
         ([[0, 1]], r"integer codes, but got int64 \(1, 2\)"),
         (np.array(["a"]), "integer codes"),
+        ([[0], [0, 1]], "Labels: expected a regular array of numbers"),
+        ([10**30], "integer codes, but got object"),
+        (None, "integer codes, but got object"),
     ],
 )
 def test_labels_refuse_codes_that_mean_nothing(codes, message):
@@ -85,7 +88,7 @@ def test_labels_refuse_codes_that_mean_nothing(codes, message):
         Labels(codes, ABC)
 
 
-@pytest.mark.parametrize("classes", [("a", "a"), (1, 2), ("a", None)])
+@pytest.mark.parametrize("classes", [("a", "a"), (1, 2), ("a", None), (["a"], ["b"]), ({}, "a")])
 def test_classes_are_distinct_texts(classes):
     with pytest.raises(InputError, match="Labels: classes must be distinct texts"):
         Labels([0], classes)
@@ -182,6 +185,9 @@ def test_intervals_of_no_length_are_accepted():
         ({"ends": [np.inf, 3.0]}, r"Intervals.ends: the value at \[0\] is not finite"),
         ({"scores": [0.1, np.nan]}, "Intervals.scores"),
         ({"starts": [[0.0, 2.0]]}, "expected 1 dimension"),
+        ({"starts": ["soon", "later"]}, "Intervals.starts: expected a regular array of numbers"),
+        ({"ends": [[1.0], [2.0, 3.0]]}, "Intervals.ends: expected a regular array of numbers"),
+        ({"scores": [{}, {}]}, "Intervals.scores: expected a regular array of numbers"),
         ({"codes": [0, 3]}, "code 3 at 1"),
         ({"window": (5, 5)}, r"window: expected start < end, but got \[5.0, 5.0\)"),
         ({"window": (0, np.inf)}, "window"),
@@ -212,11 +218,28 @@ def test_no_boxes_are_boxes():
         ({"codes": [0]}, "columns of one length"),
         ({"scores": [0.5, np.inf]}, "Boxes.scores"),
         ({"codes": [0, 9]}, "code 9 at 1"),
+        (
+            {"geometry": [[0, 0, 0, 1, 1, 1], [0, 5, 0, 1, 1, 1]]},
+            r"box 1: its minimum exceeds its maximum: \[0.0, 5.0, 0.0, 1.0, 1.0, 1.0\]",
+        ),
+        ({"geometry": [[0, 0, 2, 1, 1, 1], [0, 5, 0, 1, 1, 1]]}, "box 0: its minimum exceeds"),
+        ({"geometry": [[0] * 6, [0] * 5]}, "Boxes.geometry: expected a regular array of numbers"),
+        ({"geometry": [["x"] * 6] * 2}, "Boxes.geometry: expected a regular array of numbers"),
+        ({"geometry": None}, "expected shape"),
+        ({"scores": ["high", "low"]}, "Boxes.scores: expected a regular array of numbers"),
     ],
 )
 def test_impossible_boxes_are_refused(changes, message):
     with pytest.raises(InputError, match=message):
         boxes(**changes)
+
+
+def test_a_box_may_be_flat():
+    assert len(boxes(geometry=[[0, 0, 0, 1, 1, 0], [2, 2, 2, 2, 2, 2]])) == 2
+
+
+def test_a_centre_may_exceed_a_size():
+    assert len(boxes(geometry=[[9, 9, 9, 1, 1, 1, 0]] * 2)) == 2
 
 
 def test_joints_that_are_not_finite_are_invalid_unless_told_otherwise():
@@ -233,8 +256,15 @@ def test_a_joint_may_be_marked_invalid_and_hold_anything():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"joints": np.zeros((2, 3))}, r"expected shape \(N, J, 3\), but got \(2, 3\)"),
-        ({"joints": np.zeros((2, 3, 2))}, "expected shape"),
+        ({"joints": np.zeros((2, 3))}, r"expected numbers \(N, J, 3\), but got float64 \(2, 3\)"),
+        ({"joints": np.zeros((2, 3, 2))}, "expected numbers"),
+        ({"joints": np.zeros((2, 3, 3), bool)}, "expected numbers .* but got bool"),
+        ({"joints": np.zeros((2, 3, 3), complex)}, "expected numbers .* but got complex"),
+        ({"joints": [[["x", "y", "z"]]]}, "expected numbers .* but got <U1"),
+        ({"joints": [[[0, 0, 0]], [[0, 0]]]}, "Skeletons: expected a regular array of numbers"),
+        ({"fps": 0}, "fps: expected a rate above 0, but got 0"),
+        ({"fps": -25.0}, "fps: expected a rate above 0, but got -25.0"),
+        ({"fps": np.nan}, "fps: expected a rate above 0, but got nan"),
         ({"valid": np.ones((2, 2), bool)}, r"valid: expected shape \(2, 3\), but got \(2, 2\)"),
         ({"names": ("hip",)}, "expected 3 names, but got 1"),
     ],
@@ -242,6 +272,11 @@ def test_a_joint_may_be_marked_invalid_and_hold_anything():
 def test_impossible_skeletons_are_refused(changes, message):
     with pytest.raises(InputError, match=message):
         skeletons(**changes)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16, np.uint8])
+def test_joints_may_be_any_real_numbers(dtype):
+    assert len(skeletons(joints=np.zeros((2, 3, 3), dtype), fps=29.97)) == 2
 
 
 def test_a_joint_marked_valid_must_be_finite():
@@ -260,6 +295,37 @@ def test_impossible_ranks_are_refused(greater, equal):
         Rankings(np.array(greater), np.array(equal), 5, "pool")
 
 
+@pytest.mark.parametrize(
+    ("ranks", "message"),
+    [
+        ([0.5], r"Rankings: expected a list of whole numbers, but got float64 \(1,\)"),
+        ([1.0], "whole numbers, but got float64"),
+        ([True], "whole numbers, but got bool"),
+        (["1"], "whole numbers, but got <U1"),
+        ([[1]], r"whole numbers, but got int64 \(1, 1\)"),
+        (1, r"whole numbers, but got int64 \(\)"),
+        ([[1], [1, 2]], "Rankings: expected a regular array of numbers"),
+        ([10**30], "whole numbers, but got object"),
+    ],
+)
+def test_ranks_are_lists_of_whole_numbers(ranks, message):
+    with pytest.raises(InputError, match=message):
+        Rankings(ranks, [1], 5, "pool")
+    with pytest.raises(InputError, match=message):
+        Rankings([1], ranks, 5, "pool")
+
+
+def test_narrow_ranks_are_added_without_overflow():
+    wide = Rankings(np.array([250], np.uint8), np.array([10], np.uint8), 260, "pool")
+    assert (wide.greater.dtype, wide.equal.dtype) == (np.int64, np.int64)
+    with pytest.raises(InputError, match="a sum of at most 259"):
+        Rankings(np.array([250], np.uint8), np.array([10], np.uint8), 259, "pool")
+
+
+def test_no_ranks_are_ranks():
+    assert len(Rankings([], [], 5, "pool")) == 0
+
+
 def test_ranks_may_reach_the_size_of_the_pool():
     assert len(Rankings(np.array([4, 0]), np.array([1, 5]), 5, "pool")) == 2
 
@@ -270,7 +336,16 @@ def test_ranks_are_columns_of_one_length():
 
 
 @pytest.mark.parametrize(
-    ("values", "message"), [([1.0, 2.0], "expected 2 dimension"), ([[np.nan]], r"the value at \[0, 0\] is not finite")]
+    ("values", "message"),
+    [
+        ([1.0, 2.0], "expected 2 dimension"),
+        ([[np.nan]], r"the value at \[0, 0\] is not finite"),
+        ([[1.0], [1.0, 2.0]], "Vectors: expected a regular array of numbers"),
+        ([["far"]], "Vectors: expected a regular array of numbers"),
+        ([[10**400]], "Vectors: expected a regular array of numbers"),
+        ([[None]], "not finite"),
+        ([[{}]], "Vectors: expected a regular array of numbers"),
+    ],
 )
 def test_impossible_vectors_are_refused(values, message):
     with pytest.raises(InputError, match=message):

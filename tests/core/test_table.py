@@ -1,6 +1,7 @@
 """Expected records and rows are written by hand."""
 
 import json
+from types import MappingProxyType
 
 from gnomon.core.canonical import encode
 from gnomon.core.table import Cell, Column, Table, View
@@ -72,3 +73,16 @@ def test_a_view_is_recorded_as_plain_data():
         "data": {"cells": [[1, 0]]},
         "notes": ["rows are truth"],
     }
+
+
+def test_a_view_of_a_read_only_mapping_is_recorded():
+    view = View("confusion", "confusion", "matrix", MappingProxyType({"cells": [[1, 0]]}))
+    assert view.record()["data"] == {"cells": [[1, 0]]}
+    assert type(view.record()["data"]) is dict
+    assert json.loads(encode(view.record())) == view.record()
+
+
+def test_a_table_of_read_only_rows_is_recorded():
+    row = MappingProxyType({"f1": Cell(0.5)})
+    assert table(row).record()["rows"] == [{"f1": {"value": 0.5}}]
+    assert table(row).flat() == [{"system": "", "f1": 0.5, "n": ""}]

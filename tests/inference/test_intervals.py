@@ -19,7 +19,18 @@ from gnomon.core.measure import Measure, Scored
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Field, Tallies
 from gnomon.inference import intervals
-from gnomon.inference.intervals import Groups, Interval, Plan, draw_counts, interval, jackknife_se, t_quantile
+from gnomon.inference.intervals import (
+    Groups,
+    Interval,
+    Plan,
+    draw_counts,
+    gaps,
+    interval,
+    jackknife_se,
+    no_spread,
+    replicates,
+    t_quantile,
+)
 from gnomon.measures.classification import F1, Accuracy, BalancedAccuracy, ClassRecall, Kappa
 
 
@@ -338,9 +349,13 @@ def test_too_many_replicates_without_a_score_leave_no_interval(groups):
 
 def test_the_jackknife_needs_a_score_without_each_group(groups):
     found = interval(ClassRecall("rare", None), groups(rare(1, 20), level="room"))
-    assert found.low is None
-    assert "1 room" in found.why
-    assert "there is no score" in found.why
+    assert (found.low, found.high) == (None, None)
+    assert found.why == "undefined (1 room cannot be left out: there is no score without)"
+
+
+def test_groups_that_cannot_be_left_out_are_counted(groups):
+    made = groups(simulated(3), level="room")
+    assert gaps(made, np.array([True, False, False])).startswith("undefined (2 rooms cannot be left out")
 
 
 def test_a_class_that_vanishes_in_a_replicate_is_skipped(groups):
@@ -377,6 +392,50 @@ def test_groups_that_are_all_alike_have_no_spread_to_judge_by(groups, method, ca
     found = interval(Accuracy(), groups([case] * 8, Plan(method, resamples=100), "subject"))
     assert (found.low, found.high) == (None, None)
     assert "the same without any one subject" in found.why
+
+
+def equal_but_for_rounding(scale=1.0):
+    """Every group has the same mean error, but sums of its errors are rounded differently."""
+    n = np.array([3, 7, 11, 13, 17, 19, 23])
+    return Tallies(MeanError.layout, {}, {"error": 0.1 * n * scale, "n": n})
+
+
+@pytest.mark.parametrize("method", ["jackknife-t", "percentile", "bca"])
+@pytest.mark.parametrize("scale", [1.0, 1e9])
+def test_scores_that_are_equal_but_for_rounding_have_no_spread_to_judge_by(method, scale):
+    groups = Groups(equal_but_for_rounding(scale), Plan(method, resamples=200), "subject")
+    scored = MeanError().score(groups.left_out) if method == "jackknife-t" else replicates(MeanError(), groups, None)
+    assert 0 < np.ptp(scored.values) < 1e-12 * scale
+    found = interval(MeanError(), groups)
+    assert (found.low, found.high) == (None, None)
+    assert found.why == "undefined (the score is the same without any one subject: no spread to judge by)"
+
+
+@pytest.mark.parametrize("method", ["jackknife-t", "percentile", "bca"])
+def test_a_small_spread_is_a_spread(method):
+    tallies = equal_but_for_rounding()
+    error = tallies.fields["error"] + 1e-9 * np.arange(7)
+    spread = Tallies(MeanError.layout, {}, {"error": error, "n": tallies.fields["n"]})
+    found = interval(MeanError(), Groups(spread, Plan(method, resamples=200)))
+    assert found.why == ""
+    assert 0 < found.high - found.low < 1e-8
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([0.5, 0.5], True),
+        ([0.5, 0.5 + 1e-13], True),
+        ([0.5, 0.5 + 1e-11], False),
+        ([1e6, 1e6 + 1e-7], True),
+        ([1e6, 1e6 + 1e-5], False),
+        ([-1e6, -1e6 - 1e-7], True),
+        ([0.0, 0.0, 0.0], True),
+        ([0.1], True),
+    ],
+)
+def test_spread_is_judged_beyond_rounding(values, expected):
+    assert no_spread(np.array(values)) is expected
 
 
 @pytest.mark.parametrize("method", ["jackknife-t", "percentile", "bca"])

@@ -9,6 +9,7 @@ from statistics import mean
 import pytest
 import scipy.stats
 
+from gnomon.core.errors import InputError
 from gnomon.core.seeds import generator
 from gnomon.inference import paired
 from gnomon.inference.intervals import Groups, Plan
@@ -134,7 +135,27 @@ def test_random_swaps_follow_their_seed(against):
 def test_identical_systems_do_not_differ(against, n):
     a, _ = two_systems(n, seed=7)
     result = against(F1("macro"), a, a, Plan(resamples=100))
-    assert (result.difference, result.low, result.high, result.p) == (0.0, 0.0, 0.0, 1.0)
+    assert (result.difference, result.p, result.why) == (0.0, 1.0, "")
+    assert (result.low, result.high) == (None, None)
+    assert result.interval_why == "undefined (the score is the same without any one group: no spread to judge by)"
+
+
+def test_a_difference_that_is_the_same_without_any_group_has_no_interval(against):
+    a, b = [[("a", "a"), ("b", "b")]] * 8, [[("a", "a"), ("b", "a")]] * 8
+    result = against(Accuracy(), a, b, level="subject")
+    assert (result.difference, result.p) == (0.5, 2 / 2**8)
+    assert (result.low, result.high) == (None, None)
+    assert "the same without any one subject" in result.interval_why
+
+
+def test_a_difference_that_is_the_same_but_for_rounding_has_no_interval(against):
+    # Groups of 1, 2, 3, ... times the same ten samples: 7 of 10 against 6 of 10, whatever is left out.
+    right, wrong = [("a", "a")], [("a", "b")]
+    a, b = ([(right * hits + wrong * (10 - hits)) * k for k in range(1, 9)] for hits in (7, 6))
+    result = against(Accuracy(), a, b)
+    assert result.difference == pytest.approx(0.1)
+    assert (result.low, result.high) == (None, None)
+    assert "no spread to judge by" in result.interval_why
 
 
 def test_systems_of_equal_score_have_a_p_of_one(against):
@@ -155,6 +176,7 @@ def test_the_interval_agrees_with_a_plain_loop(against, measure, score, level):
     centre = score(pooled(a)) - score(pooled(b))
     result = against(measure, a, b, Plan(level=level))
     assert (result.low, result.high) == pytest.approx((centre - half, centre + half), abs=1e-12)
+    assert result.interval_why == ""
 
 
 @pytest.mark.parametrize(
@@ -186,7 +208,15 @@ def test_class_axes_that_differ_are_aligned(count_cases):
 def test_one_group_has_a_difference_and_no_p(against):
     result = against(Accuracy(), [[("a", "a"), ("a", "b")]], [[("a", "b"), ("a", "b")]], level="room")
     assert result.difference == 0.5
-    assert (result.low, result.high, result.p, result.why) == (None, None, None, "undefined (1 room)")
+    assert (result.low, result.high, result.p) == (None, None, None)
+    assert result.why == result.interval_why == "undefined (1 room)"
+
+
+@pytest.mark.parametrize(("n_a", "n_b"), [(3, 2), (1, 4), (0, 1)])
+def test_systems_of_different_groups_are_not_compared(against, n_a, n_b):
+    case = [("a", "a"), ("b", "a")]
+    with pytest.raises(InputError, match=f"A has {n_a} rooms? and B has {n_b} rooms?: compare them on the same ones"):
+        against(Accuracy(), [case] * n_a, [case] * n_b, level="room")
 
 
 @pytest.mark.parametrize("side", ["A", "B"])
@@ -210,11 +240,45 @@ def test_there_is_no_interval_where_a_score_is_lost_without_one_group(against):
     a, b = [[("x", "x")], [("a", "a")], [("a", "a")]], [[("x", "a")], [("a", "x")], [("a", "a")]]
     result = against(ClassPrecision("x", None), a, b)
     assert (result.low, result.high) == (None, None)
-    assert result.difference == 1.0
+    assert result.interval_why == "undefined (2 groups cannot be left out: there is no score without)"
+    assert (result.difference, result.why) == (1.0, "")
 
 
-def test_swaps_are_drawn_in_batches_of_bounded_size(against, monkeypatch):
-    a, b = two_systems(20, seed=10)
+@pytest.fixture
+def batches(monkeypatch):
+    """Sizes of the batches of swaps, which are made small."""
+    sizes, made = [], paired._swapped
+
+    def watch(a, b, swaps):
+        sizes.append(swaps.shape)
+        return made(a, b, swaps)
+
     monkeypatch.setattr(paired, "CHUNK", 64)
+    monkeypatch.setattr(paired, "_swapped", watch)
+    return sizes
+
+
+def test_random_swaps_are_drawn_in_batches_of_bounded_size(against, batches):
+    a, b = two_systems(20, seed=10)
     result = against(Accuracy(), a, b, Plan(resamples=100))
     assert 1 / 101 <= result.p <= 1
+    assert sum(size for size, _ in batches) == 100
+    assert max(size * groups for size, groups in batches) <= 64
+
+
+@pytest.mark.parametrize("n", [3, 6, 9])
+def test_all_swaps_are_enumerated_once_in_batches_of_bounded_size(against, batches, n):
+    a, b = two_systems(n, seed=11)
+    result = against(F1("macro"), a, b)
+    assert result.exact
+    assert result.p == pytest.approx(exact_p(a, b, macro_f1), abs=1e-12)
+    assert sum(size for size, _ in batches) == 2**n
+    assert max(size * groups for size, groups in batches) <= 64
+
+
+def test_the_size_of_a_batch_does_not_change_the_exact_p(against, monkeypatch):
+    a, b = two_systems(10, seed=12, skills=(0.7, 0.65))
+    whole = against(F1("macro"), a, b)
+    for chunk in (1, 10, 1000):
+        monkeypatch.setattr(paired, "CHUNK", chunk)
+        assert against(F1("macro"), a, b) == whole

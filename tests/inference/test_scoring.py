@@ -4,6 +4,8 @@ import dataclasses
 import json
 from statistics import mean
 
+import msgspec
+import numpy as np
 import pytest
 
 from gnomon.core.canonical import encode
@@ -11,7 +13,7 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
 from gnomon.inference.intervals import Plan, interval
 from gnomon.inference.scoring import Score, derive, grouped, score, slices
-from gnomon.measures.classification import F1, Accuracy, ClassRecall, Kappa
+from gnomon.measures.classification import F1, Accuracy, BalancedAccuracy, ClassF1, ClassRecall, Kappa
 
 CASES = (
     [("a", "a"), ("b", "a"), ("a", "a")],
@@ -52,11 +54,43 @@ def test_slices_are_the_whole_and_every_value_of_the_asked_tags_in_natural_order
     assert slices(ROSTER, ()) == {"all": {}}
 
 
-def test_groups_hold_one_row_per_group_in_order_of_first_appearance(tallies):
+@pytest.mark.parametrize("tags", [("day",), ("room", "day"), ("",)])
+def test_an_unknown_tag_to_slice_by_is_named_with_those_there_are(tallies, tags):
+    with pytest.raises(InputError, match=rf"no tag '{tags[-1]}' to slice by; there are \['floor', 'room'\]"):
+        slices(ROSTER, tags)
+    with pytest.raises(InputError, match="to slice by"):
+        derive((Accuracy(),), tallies, ROSTER, tags, Plan())
+
+
+def test_a_roster_without_tags_cannot_be_sliced():
+    with pytest.raises(InputError, match="no tag 'room' to slice by; there are none"):
+        slices(Roster(("1",), ("a",)), ("room",))
+
+
+def test_a_tag_whose_name_would_make_slices_ambiguous_is_refused():
+    # room=a=b could be the value "a=b" of room or the value "b" of room=a.
+    roster = Roster(("1",), ("a",), {"room=a": ("b",), "room": ("a=b",)})
+    with pytest.raises(InputError, match="no tag 'room=a' to slice by"):
+        slices(roster, ("room=a",))
+    assert slices(roster, ("room",)) == {"all": {}, "room=a=b": {"room": "a=b"}}
+
+
+def test_groups_hold_one_row_per_group_in_natural_order(tallies):
     made = grouped(tallies["classification"], ROSTER, Plan())
     assert made.n == 3
     assert made.level == "subject"
     assert made.tallies.fields["n"].tolist() == [5, 2, 1]
+    numbered = dataclasses.replace(ROSTER, groups=("10", "9", "10", "x"))
+    assert grouped(tallies["classification"], numbered, Plan()).tallies.fields["n"].tolist() == [2, 5, 1]
+
+
+@pytest.mark.parametrize("method", ["jackknife-t", "percentile", "bca"])
+@pytest.mark.parametrize("order", [(3, 2, 1, 0), (1, 3, 0, 2)])
+def test_the_order_of_cases_does_not_change_a_score(tallies, method, order):
+    rows, plan, measures = np.array(order), Plan(method, resamples=200), (F1("macro"), Accuracy(), Kappa())
+    moved = {"classification": tallies["classification"].take(rows)}
+    expected = derive(measures, tallies, ROSTER, ("room", "floor"), plan)
+    assert derive(measures, moved, ROSTER.take(rows), ("room", "floor"), plan) == expected
 
 
 def test_groups_of_a_slice_hold_only_its_cases(tallies):
@@ -109,12 +143,35 @@ def test_an_undefined_score_says_why(tallies):
     assert absent.n == 0
 
 
-@pytest.mark.parametrize("measure", [Accuracy(), F1("macro"), Kappa(), ClassRecall("a")])
+@pytest.mark.parametrize(
+    "measure",
+    [
+        Accuracy(),
+        Kappa(),
+        BalancedAccuracy(),
+        *(
+            F1(average, classes, zero)
+            for average in ("macro", "weighted", "micro")
+            for classes in ("union", "present", ("a", "b"), ("a", "x"), ("x",))
+            for zero in (0, 1, None)
+        ),
+        *(kind(label, zero) for kind in (ClassRecall, ClassF1) for label in ("a", "x") for zero in (0, 1, None)),
+    ],
+    ids=repr,
+)
 def test_without_samples_everything_is_undefined(count_cases, measure):
     empty = {"classification": count_cases([], [], classes=("a", "b"))}
     (found,) = derive((measure,), empty, Roster(("1", "2"), ("x", "y")), (), Plan())
     assert (found.value, found.why, found.n) == (None, "no samples", 0)
     assert found.interval_why == "the score itself is undefined"
+
+
+@pytest.mark.parametrize("measure", [F1("macro", ("a", "b"), 1), F1("macro", ("a", "x"), 1), ClassRecall("x", 1)])
+def test_groups_without_samples_do_not_count_as_perfect(count_cases, measure):
+    # Bob has no samples at all: without him nothing changes, and by himself he has no score.
+    cases = count_cases([("a", "b"), ("b", "b")], [], classes=("a", "b"))
+    scored = measure.score(grouped(cases, Roster(("1", "2"), ("ann", "bob")), Plan()).rows)
+    assert scored.defined.tolist() == [True, False]
 
 
 def test_a_score_names_its_measure_with_all_parameters(tallies):
@@ -126,7 +183,7 @@ def test_a_score_names_its_measure_with_all_parameters(tallies):
 def test_a_score_is_rebuilt_from_its_record(tallies):
     for found in derive((Accuracy(), Kappa()), tallies, ROSTER, ("room",), Plan()):
         record = found.record()
-        assert Score.from_record(json.loads(encode(record))) == found
+        assert msgspec.convert(json.loads(encode(record)), Score) == found
         assert set(record) == {field.name for field in dataclasses.fields(Score)}
 
 

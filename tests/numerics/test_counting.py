@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+import time
 import tracemalloc
 from collections import Counter
 
@@ -112,6 +114,19 @@ class TestConfusion:
         truth[90_001] = 87
         with pytest.raises(InputError, match=r"truth\[90001\] is 87"):
             confusion(truth, prediction, 87, threads=threads)
+
+    def test_a_slow_thread_is_waited_for(self, monkeypatch):
+        count, main = bytewise._count_joint, threading.current_thread()
+
+        def slowly(*arguments):
+            time.sleep(0.005 if threading.current_thread() is main else 0.2)
+            return count(*arguments)
+
+        monkeypatch.setattr(bytewise, "_PART", 1 << 10)
+        monkeypatch.setattr(bytewise, "_count_joint", slowly)
+        truth, prediction = (codes.astype(np.uint8) for codes in labels(8, 20 << 10, 5))
+        found = confusion(truth, prediction, 5, threads=2)
+        np.testing.assert_array_equal(found, reference(truth, prediction, 5))
 
     def test_two_threads_by_default_where_there_are_many_labels(self, monkeypatch):
         monkeypatch.setattr(counting, "_SHARED", 1000)

@@ -27,18 +27,21 @@ def command(
     what: str, folder: str, suite: str, system: str, search: str, partial: bool, limit: int, json_: bool
 ) -> None:
     """List things."""
-    from gnomon.core import registry
-    from gnomon.report import render
-    from gnomon.report.terminal import display
     from gnomon.runs.index import Query
 
     query = Query(suite, system, search, partial, limit)
     table = _runs(folder, query) if what == "runs" else _measures() if what == "measures" else _suites()
     if json_:
+        from gnomon.report import render
+
         click.echo(render([table], "json"), nl=False)
     else:
+        from gnomon.report.terminal import display
+
         display([table])
     if what != "runs":
+        from gnomon.core import registry
+
         for item in registry.broken():
             click.echo(f"gnomon: {item}", err=True)
 

@@ -1,0 +1,212 @@
+"""Plans worked on, inline and by processes: resume, retries, limits, deaths, blocked nodes, interruption."""
+
+import io
+import json
+import os
+import random
+import signal
+import threading
+import time
+
+import pytest
+
+from gnomon.core.errors import InputError
+from gnomon.engine.job import InterruptedWorkError, work
+from gnomon.engine.plan import Limits, Plan
+from gnomon.engine.store import StoreFullError
+
+BOTH = pytest.mark.parametrize("executor", ["inline", "processes"])
+
+
+@BOTH
+def test_results_and_needs(node, options, executor):
+    data = node("data", kind="artefact", text="d")
+    outcome = work(Plan([node("x", needs={"data": data}), node("y", needs={"data": data})]), options(executor=executor))
+    assert outcome.complete
+    assert str(outcome) == "2 of 2 cells"
+    assert {name: (path / "text").read_text() for name, path in outcome.done.items()} == {"x": "dx", "y": "dy"}
+
+
+@BOTH
+def test_done_work_is_not_done_again(node, options, tmp_path, executor):
+    log = str(tmp_path / "log")
+    plan = Plan([node(f"c{i}", log=log) for i in range(4)])
+    work(plan, options(executor=executor))
+    work(plan, options(executor=executor))
+    assert sorted((tmp_path / "log").read_text().split()) == ["c0", "c1", "c2", "c3"]
+    work(plan, options(executor=executor, fresh=True))
+    assert len((tmp_path / "log").read_text().split()) == 8
+
+
+def test_damaged_work_is_done_again(node, options):
+    plan = Plan([node("a"), node("b")])
+    done = work(plan, options()).done
+    (done["a"] / "text").write_text("tampered")
+    assert (work(plan, options()).done["a"] / "text").read_text() == "a"
+
+
+@BOTH
+def test_a_poison_cell_fails_alone_with_its_error(node, options, executor):
+    plan = Plan([node("good"), node("bad", "fail", message="broken sensor"), node("fine")])
+    outcome = work(plan, options(executor=executor))
+    assert list(outcome.done) == ["good", "fine"]
+    assert outcome.missing == {"bad": "ValueError: broken sensor (1 attempt)"}
+    assert outcome.coverage() == {
+        "total": 3,
+        "done": 2,
+        "missing": [{"cell": "bad", "why": "ValueError: broken sensor (1 attempt)"}],
+    }
+
+
+def test_the_error_is_kept_with_its_traceback(node, options, tmp_path):
+    bad = node("bad", "fail")
+    work(Plan([bad]), options())
+    record = json.loads((tmp_path / "store" / "failures" / f"{bad.key}.json").read_text())
+    assert record["name"] == "bad"
+    assert "engine_toys.py" in record["traceback"]
+
+
+@BOTH
+def test_what_needs_a_failed_node_is_blocked_and_says_so(node, options, executor):
+    data = node("data", "fail", kind="artefact")
+    middle = node("middle", needs={"data": data}, kind="artefact")
+    outcome = work(Plan([node("x", needs={"m": middle}), node("free")]), options(executor=executor))
+    assert list(outcome.done) == ["free"]
+    assert outcome.missing == {"x": "needs 'middle', which failed"}
+
+
+@BOTH
+def test_retries(node, options, tmp_path, executor):
+    cell = node("flaky", "once", limits=Limits(retries=1), marker=str(tmp_path / "marker"), how="fail")
+    assert work(Plan([cell]), options(executor=executor)).complete
+
+
+def test_no_retry_where_none_is_allowed(node, options, tmp_path):
+    cell = node("flaky", "once", limits=Limits(retries=0), marker=str(tmp_path / "marker"), how="fail")
+    assert not work(Plan([cell]), options()).complete
+
+
+def test_a_death_is_contained_and_tried_again(node, options, tmp_path):
+    cells = [node(f"c{i}") for i in range(6)]
+    cells.insert(3, node("mortal", "once", limits=Limits(retries=0), marker=str(tmp_path / "marker"), how="die"))
+    outcome = work(Plan(cells), options(executor="processes", workers=2))
+    assert outcome.complete
+
+
+def test_a_cell_that_always_kills_its_worker_fails_alone(node, options):
+    deadly = node("deadly", "die", limits=Limits(deaths=2))
+    outcome = work(Plan([deadly, *(node(f"c{i}") for i in range(4))]), options(executor="processes", workers=2))
+    assert len(outcome.done) == 4
+    assert outcome.missing == {"deadly": "its worker died (killed by SIGKILL) (3 attempts)"}
+
+
+def test_time_limit(node, options):
+    slow = node("slow", "sleep", limits=Limits(retries=0, seconds=0.5), seconds=60)
+    start = time.monotonic()
+    outcome = work(Plan([slow, node("quick")]), options(executor="processes", workers=2))
+    assert time.monotonic() - start < 20
+    assert outcome.missing == {"slow": "exceeded its time limit of 0.5 s (1 attempt)"}
+    assert list(outcome.done) == ["quick"]
+
+
+def test_memory_limit(node, options):
+    hungry = node("hungry", "eat", limits=Limits(retries=0, memory_bytes=300_000_000), bytes=600_000_000)
+    outcome = work(Plan([hungry, node("modest")]), options(executor="processes", workers=2))
+    assert "exceeded its memory limit" in outcome.missing["hungry"]
+    assert "of 300 MB" in outcome.missing["hungry"]
+    assert list(outcome.done) == ["modest"]
+
+
+def test_limits_need_processes(node, options):
+    with pytest.raises(InputError, match="--executor processes"):
+        work(Plan([node("a", limits=Limits(seconds=1))]), options())
+
+
+def test_order_does_not_matter(node, options, tmp_path):
+    data = node("data", kind="artefact")
+    plan = Plan([node(f"c{i}", needs={"d": data}) for i in range(8)])
+
+    def shuffled(nodes):
+        return random.Random(5).sample(nodes, len(nodes))
+
+    outcome = work(plan, options(), order=shuffled)
+    assert list(outcome.done) == [f"c{i}" for i in range(8)]
+
+
+def test_two_jobs_at_once_build_each_node_once(node, options, tmp_path):
+    log = str(tmp_path / "log")
+    plan = Plan([node(f"c{i}", log=log, seconds=0.02) for i in range(20)])
+    threads = [threading.Thread(target=work, args=(plan, options(executor="processes", workers=1))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted((tmp_path / "log").read_text().split()) == sorted(f"c{i}" for i in range(20))
+
+
+@BOTH
+def test_a_full_disk_stops_the_work_and_says_how_to_continue(node, options, executor, monkeypatch, tmp_path):
+    full = tmp_path / "full.py"
+    full.write_text(
+        "import errno\ndef fill(arguments, needs, out):\n    raise OSError(errno.ENOSPC, 'No space left')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    stuffed = type(node("x"))("stuffed", "full:fill")
+    with pytest.raises(StoreFullError, match=r"1 of 2 cells are stored"):
+        work(Plan([node("before"), stuffed]), options(executor=executor, workers=1))
+    assert list(work(Plan([node("before")]), options()).done) == ["before"]
+
+
+@BOTH
+def test_interruption_keeps_what_is_stored(node, options, executor, tmp_path):
+    plan = Plan([node("quick"), node("slow", seconds=30)])
+
+    def interrupt():
+        seen = tmp_path / "store" / "progress.jsonl"
+        while not seen.exists() or '"event": "done"' not in seen.read_text():
+            time.sleep(0.05)
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    start = time.monotonic()
+    with pytest.raises(InterruptedWorkError, match=r"1 of 2 cells are stored; give the same command again") as caught:
+        work(plan, options(executor=executor, workers=1))
+    assert caught.value.exit_code == 130
+    assert time.monotonic() - start < 25
+
+
+def test_progress_in_a_pipe_and_in_the_file(node, options, tmp_path):
+    stream = io.StringIO()
+    work(Plan([node("a"), node("bad", "fail")]), options(), stream=stream)
+    lines = stream.getvalue().splitlines()
+    assert any(line.startswith("bad: failed: ValueError") for line in lines)
+    assert lines[-1].startswith("1 of 2 done, 1 failed in ")
+    assert "\r" not in stream.getvalue()
+    events = [json.loads(line) for line in (tmp_path / "store/progress.jsonl").read_text().splitlines()]
+    assert [event["event"] for event in events] == ["plan", "started", "done", "started", "failed", "end"]
+    assert events[-1] | {"time": 0} == {
+        "time": 0,
+        "event": "end",
+        "name": "",
+        "total": 2,
+        "done": 1,
+        "found": 0,
+        "failed": 1,
+        "interrupted": False,
+    }
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_progress_on_a_terminal(node, options):
+    stream = Terminal()
+    work(Plan([node(f"c{i}", seconds=0.15) for i in range(4)]), options(), stream=stream)
+    text = stream.getvalue()
+    assert "\r\x1b[K" in text
+    assert "left" in text
+    assert "now: c" in text
+    assert text.rstrip().splitlines()[-1].endswith("s")
