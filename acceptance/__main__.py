@@ -14,7 +14,7 @@ LAST = ("fresh_clone",)
 
 def main() -> int:
     known = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
-    known = [name for name in known if name not in LAST and name != "support"] + list(LAST)
+    known = [name for name in known if name not in LAST and name not in ("support", "toys")] + list(LAST)
     chosen = sys.argv[1:] or known
     unknown = [name for name in chosen if name not in known]
     if unknown:

@@ -273,42 +273,11 @@ def test_nothing_is_ever_executed(folder):
     assert marker.exists(), "the trap itself has to work, or this test shows nothing"
 
 
-HEADER_PARTS = st.sampled_from(
-    [
-        "{",
-        "}",
-        "'descr'",
-        "'fortran_order'",
-        "'shape'",
-        ":",
-        ",",
-        "(",
-        ")",
-        "[",
-        "]",
-        "'<f8'",
-        "'|O'",
-        "'<U9'",
-        "'>M8[s]'",
-    ]
-    + [
-        "'?'",
-        "'|S0'",
-        "True",
-        "False",
-        "None",
-        "1",
-        "-1",
-        "0",
-        "9" * 19,
-        "9" * 30,
-        " ",
-        "\n",
-        "\\d",
-        "\ud800",
-        "\0",
-        "lambda",
-    ]
+HEADER_PARTS = st.one_of(
+    st.sampled_from("{}()[]:, \n\0\ud800"),
+    st.sampled_from(["'descr'", "'fortran_order'", "'shape'", "True", "False", "None", "lambda", "\\d"]),
+    st.sampled_from(["'<f8'", "'|O'", "'<U9'", "'>M8[s]'", "'?'", "'|S0'"]),
+    st.sampled_from(["0", "1", "-1", "9" * 19, "9" * 30]),
 )
 
 

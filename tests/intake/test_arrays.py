@@ -139,10 +139,10 @@ def test_a_member_name_is_refused(tmp_path, name):
 
 def test_an_archive_is_refused(tmp_path):
     good = npy(plain(), VALUE)
-    with pytest.warns(UserWarning, match="Duplicate name"):
-        path = tmp_path / "a.npz"
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("x.npy", good)
+    path = tmp_path / "a.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x.npy", good)
+        with pytest.warns(UserWarning, match="Duplicate name"):
             archive.writestr("x.npy", good)
     assert "duplicate array 'x'" in refusal(path)
     assert "compression method 14" in refusal(put(tmp_path, {"x.npy": good}, zipfile.ZIP_LZMA))

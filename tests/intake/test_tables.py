@@ -309,6 +309,13 @@ def test_lists_survive_where_the_format_has_them(tmp_path):
             write_table(table, tmp_path / f"t{suffix}")
 
 
+def test_dictionaries_are_written_as_text(tmp_path):
+    table = pa.table({"a": pa.array(["x", None, "x"]).dictionary_encode(), "b": [1, 2, 3]})
+    for suffix in WRITABLE:
+        write_table(table, tmp_path / f"t{suffix}")
+        assert read_table(tmp_path / f"t{suffix}", text="a").column("a").to_pylist() == ["x", None, "x"]
+
+
 def test_npz_says_what_it_cannot_hold(tmp_path):
     path = tmp_path / "t.npz"
     write_table(pa.table({"f": [0.5, None]}), path)

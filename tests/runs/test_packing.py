@@ -134,6 +134,54 @@ def test_a_family_without_its_description_is_refused():
         packing.unpack_ledgers({"f.case": np.zeros(1, int)})
 
 
+BAD_NAMES = ["meta", "", "a.b", "a b", "1st", "a/b", "a-b", "\0"]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_a_family_is_named_in_letters_and_digits(name):
+    for pack in (
+        lambda: packing.pack_tallies({name: tallies(("a",))}),
+        lambda: packing.pack_ledgers({name: ledger(("a",))}),
+    ):
+        with pytest.raises(GnomonError, match="cannot name a stored family, field or column"):
+            pack()
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_fields_and_columns_are_named_in_letters_and_digits(name):
+    with pytest.raises(GnomonError, match="cannot name a stored family, field or column"):
+        packing.pack_tallies({"f": Tallies((Field(name),), {}, {name: np.array([1])})})
+    with pytest.raises(GnomonError, match="cannot name a stored family, field or column"):
+        packing.pack_ledgers({"f": Ledger([0], {name: [1]})})
+
+
+@pytest.mark.parametrize("name", ["case", "column", "labels", "layout", "größe", "_x1"])
+def test_any_other_name_survives(tmp_path, name):
+    counts = {name: Tallies((Field(name),), {}, {name: np.array([1])})}
+    rows = {name: Ledger([3], {name: [1], "other": [2]}, {name: ("a", "b")})}
+    assert packing.unpack_tallies(through_file(tmp_path / "t.npz", packing.pack_tallies(counts))) == counts
+    assert packing.unpack_ledgers(through_file(tmp_path / "l.npz", packing.pack_ledgers(rows))) == rows
+
+
+@pytest.mark.parametrize("unpack", [packing.unpack_tallies, packing.unpack_ledgers])
+@pytest.mark.parametrize(
+    ("meta", "message"),
+    [
+        (b"", "is damaged"),
+        (b"{", "is damaged"),
+        (b"\xff\xfe", "is damaged"),
+        (b"[" * 100_000, "is damaged"),
+        (b"[]", "is not an object"),
+        (b"null", "is not an object"),
+        (b'"text"', "is not an object"),
+    ],
+)
+def test_a_damaged_description_is_refused(unpack, meta, message):
+    arrays = {"f.meta": np.frombuffer(meta, np.uint8), "f.case": np.zeros(1, int), "f.n": np.zeros(1, int)}
+    with pytest.raises(IntegrityError, match=f"the description of 'f' in a run's npz {message}"):
+        unpack(arrays)
+
+
 def test_tallies_that_do_not_fit_their_description_are_refused():
     packed = packing.pack_tallies({"f": tallies(("a", "b"))})
     with pytest.raises(GnomonError, match="field 'tp'"):

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 
+import pyarrow as pa
 import pytest
 
 from gnomon import api
@@ -10,6 +11,8 @@ from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import GnomonError, InputError, IntegrityError
 from gnomon.inference.intervals import Plan
 from gnomon.inference.scoring import derive
+from gnomon.runs.content import table_digest
+from gnomon.runs.directory import publish
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import SCHEMA, load, make, run_id
 
@@ -50,7 +53,8 @@ def test_the_manifest_says_what_was_asked_and_what_it_resolved_to(small_run, eva
     assert manifest["options"] == {"asked": {"out": "runs"}, "resolved": {"interval": "jackknife-t"}}
     assert manifest["protocol"] == evaluation.protocol.record()
     assert manifest["protocol_fingerprint"] == fingerprint(evaluation.protocol.record())
-    assert (manifest["data_fingerprint"], manifest["prediction_fingerprint"]) == ("d" * 64, "e" * 64)
+    assert manifest["data_fingerprint"] == "d" * 64
+    assert manifest["prediction_fingerprint"] == table_digest(evaluation.table)
     assert manifest["plan"] == {"method": "jackknife-t", "level": 0.95, "resamples": 10_000, "seed": 0}
     assert manifest["provenance"]["gnomon"]
     assert manifest["time"]["wall_s"] >= 0
@@ -58,6 +62,12 @@ def test_the_manifest_says_what_was_asked_and_what_it_resolved_to(small_run, eva
 
 def test_facts_count_groups_and_cases(small_run):
     assert small_run.manifest["facts"] == {"groups": 3, "cases": 4, "least_class_groups": 2}
+
+
+def test_facts_that_the_cases_tell_cannot_be_overruled(evaluation):
+    bold = make(dataclasses.replace(evaluation, facts={"groups": 99, "cases": 99}), Plan(), Clock())
+    assert bold.manifest["facts"] == {"groups": 3, "cases": 4}
+    assert not bold.verdicts[0].supported
 
 
 def test_claims_are_judged_by_the_facts(small_run):
@@ -91,7 +101,7 @@ def test_the_same_work_gets_the_same_name(evaluation, small_run):
         ({"system": "other"}, Plan()),
         ({"suite": "har"}, Plan()),
         ({"data": "f" * 64}, Plan()),
-        ({"predictions": "f" * 64}, Plan()),
+        ({"table": pa.table({"id": ["0"], "label": ["sit"]})}, Plan()),
         ({}, Plan(seed=1)),
         ({}, Plan(level=0.9)),
         ({}, Plan("none")),
@@ -100,6 +110,22 @@ def test_the_same_work_gets_the_same_name(evaluation, small_run):
 )
 def test_other_work_gets_another_name(evaluation, small_run, changes, plan):
     other = make(dataclasses.replace(evaluation, **changes), plan, Clock())
+    assert other.manifest["id"] != small_run.manifest["id"]
+
+
+def test_the_same_predictions_in_another_form_get_the_same_name(evaluation, small_run):
+    whole = evaluation.table
+    parts = pa.concat_tables([whole[:3], whole[3:]])
+    wide = parts.cast(pa.schema([(name, pa.large_string()) for name in whole.column_names]))
+    other = make(dataclasses.replace(evaluation, table=wide), Plan(), Clock())
+    assert other.manifest["id"] == small_run.manifest["id"]
+
+
+def test_any_other_prediction_gets_another_name(evaluation, small_run):
+    labels = evaluation.table["label"].to_pylist()
+    assert labels[-1] is None
+    changed = evaluation.table.set_column(1, "label", pa.array([*labels[:-1], ""]))
+    other = make(dataclasses.replace(evaluation, table=changed), Plan(), Clock())
     assert other.manifest["id"] != small_run.manifest["id"]
 
 
@@ -146,11 +172,9 @@ def test_a_run_can_be_rescored_from_what_was_read(stored_run):
 
 
 def test_a_run_without_ledgers_is_read_back(evaluation, tmp_path):
-    from gnomon.runs.directory import publish
-
-    run = publish(make(dataclasses.replace(evaluation, ledgers={}, table=None), Plan(), Clock()), tmp_path)
+    run = publish(make(dataclasses.replace(evaluation, ledgers={}), Plan(), Clock()), tmp_path)
     assert not (run.path / "ledgers.npz").exists()
-    assert load(run.path) == run
+    assert load(run.path) == dataclasses.replace(run, table=None)
 
 
 def test_a_folder_without_a_manifest_is_not_a_run(tmp_path):
@@ -195,7 +219,13 @@ def test_a_damaged_file_is_named(stored_run, name, content):
         ("coverage.json", lambda value: value["roster"].update(tags=[])),
         ("scores.json", lambda value: value.pop("scores")),
         ("scores.json", lambda value: value["scores"][0].pop("notes")),
-        ("scores.json", lambda value: value["scores"][0].update(extra=1)),
+        ("coverage.json", lambda value: value.pop("complete")),
+        ("coverage.json", lambda value: value.update(roster=[])),
+        ("manifest.json", lambda value: value.pop("suite")),
+        ("manifest.json", lambda value: value.pop("system")),
+        ("manifest.json", lambda value: value.pop("id")),
+        ("manifest.json", lambda value: value.pop("plan")),
+        ("manifest.json", lambda value: value.pop("facts")),
         ("audit.json", lambda value: value["findings"][0].pop("severity")),
         ("audit.json", lambda value: value["claims"][0].update(missing=None)),
         ("manifest.json", lambda value: value.pop("protocol")),
@@ -208,6 +238,49 @@ def test_a_document_that_lacks_what_it_needs_is_refused(stored_run, name, change
     edit(stored_run.path / name, change)
     with pytest.raises(GnomonError):
         load(stored_run.path)
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("scores.json", lambda value: value["scores"][0].update(value="0.5")),
+        ("scores.json", lambda value: value["scores"][0].update(value=True)),
+        ("scores.json", lambda value: value["scores"][0].update(low=[0.5])),
+        ("scores.json", lambda value: value["scores"][0].update(n=1.5)),
+        ("scores.json", lambda value: value["scores"][0].update(groups=None)),
+        ("scores.json", lambda value: value["scores"][0].update(why=None)),
+        ("scores.json", lambda value: value["scores"][0].update(notes="text")),
+        ("scores.json", lambda value: value["scores"][0].update(notes=[1])),
+        ("scores.json", lambda value: value["scores"].append("text")),
+        ("scores.json", lambda value: value.update(scores=3)),
+        ("audit.json", lambda value: value["findings"][0].update(severity="fatal")),
+        ("audit.json", lambda value: value["findings"][0].update(remedy=None)),
+        ("audit.json", lambda value: value["findings"].append(None)),
+        ("audit.json", lambda value: value["claims"][0].update(supported="yes")),
+        ("audit.json", lambda value: value["claims"][0].update(missing="text")),
+        ("audit.json", lambda value: value.update(claims=None)),
+        ("manifest.json", lambda value: value["protocol"].update(measures=["text"])),
+        ("manifest.json", lambda value: value.update(protocol=[])),
+    ],
+)
+def test_values_of_another_type_are_refused(stored_run, name, change):
+    edit(stored_run.path / name, change)
+    with pytest.raises(IntegrityError, match="the run cannot be read"):
+        load(stored_run.path)
+
+
+@pytest.mark.parametrize("name", ["scores.json", "audit.json", "coverage.json"])
+@pytest.mark.parametrize("content", ["[]", "null", "3", '"text"'])
+def test_a_document_that_is_no_object_is_refused(stored_run, name, content):
+    (stored_run.path / name).write_text(content)
+    with pytest.raises(IntegrityError, match="the run cannot be read"):
+        load(stored_run.path)
+
+
+def test_a_whole_number_is_read_as_the_score_it_is(stored_run):
+    edit(stored_run.path / "scores.json", lambda value: value["scores"][0].update(value=1))
+    value = load(stored_run.path).scores[0].value
+    assert (value, type(value)) == (1.0, float)
 
 
 def test_a_measure_that_is_not_installed_is_named(stored_run):

@@ -1,6 +1,9 @@
 """Seals against hashes that the test computes itself, and against every kind of damage."""
 
 import hashlib
+import os
+import shutil
+import subprocess
 
 import pytest
 
@@ -70,6 +73,68 @@ def test_every_flipped_byte_of_the_seal_is_found(stored_run):
 def test_an_added_file_is_named(folder):
     (folder / "deep" / "new.txt").write_text("x")
     assert seal.problems(folder) == ["deep/new.txt: not in the seal"]
+
+
+def test_a_file_that_is_called_like_the_seal_is_covered(folder):
+    path = folder / "deep" / seal.NAME
+    path.write_text("x")
+    assert seal.problems(folder) == [f"deep/{seal.NAME}: not in the seal"]
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+    assert seal.problems(folder) == []
+    path.write_text("y")
+    assert seal.problems(folder) == [f"deep/{seal.NAME}: content differs from the seal"]
+    path.unlink()
+    assert seal.problems(folder) == [f"deep/{seal.NAME}: sealed but missing"]
+
+
+@pytest.mark.parametrize("target", ["a.txt", "nothing", "../elsewhere.txt"], ids=["inside", "dangling", "outside"])
+def test_an_added_link_is_named(folder, target):
+    (folder.parent / "elsewhere.txt").write_text("x")
+    (folder / "link").symlink_to(target)
+    assert seal.problems(folder) == ["link: not in the seal"]
+
+
+def test_a_file_that_became_a_link_to_the_same_content_is_named(folder):
+    elsewhere = folder.parent / "elsewhere.txt"
+    (folder / "a.txt").rename(elsewhere)
+    (folder / "a.txt").symlink_to(elsewhere)
+    assert (folder / "a.txt").read_bytes() == b"first"
+    assert seal.problems(folder) == ["a.txt: content differs from the seal"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+def test_a_pipe_is_named_and_not_waited_for(folder):
+    os.mkfifo(folder / "pipe")
+    assert seal.problems(folder) == ["pipe: not in the seal"]
+
+
+@pytest.fixture
+def odd_name(folder):
+    """A file whose name is not UTF-8."""
+    path = os.path.join(os.fsencode(folder), b"caf\xe9")
+    try:
+        with open(path, "wb") as file:
+            file.write(b"x")
+    except OSError:
+        pytest.skip("the file system takes no such name")
+    return path
+
+
+def test_a_name_that_is_not_utf8_is_covered(folder, odd_name):
+    assert seal.problems(folder) == ["caf\\xe9: not in the seal"]
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+    assert seal.problems(folder) == []
+    os.rename(odd_name, odd_name[:-1] + b"\xe8")
+    assert seal.problems(folder) == ["caf\\xe9: sealed but missing", "caf\\xe8: not in the seal"]
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="sha256sum is not installed")
+def test_a_seal_is_read_by_sha256sum(folder, odd_name):
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+    command = ["sha256sum", "--check", "--strict", "--quiet", seal.NAME]
+    assert subprocess.run(command, cwd=folder, capture_output=True).returncode == 0
+    (folder / "a.txt").write_text("other")
+    assert subprocess.run(command, cwd=folder, capture_output=True).returncode == 1
 
 
 def test_a_removed_file_is_named(folder):

@@ -6,7 +6,8 @@ Conventions
   survive in every format. Empty and white-space text reads as null, by the rule of :mod:`gnomon.intake.text`.
 - NPZ has no null: text that is missing is written as empty text (and reads as null again), a missing float as
   NaN; a missing integer or boolean is refused. Text that ends in a NUL character is refused too.
-- CSV does not hold types: a column of floats that happen to be whole reads as integers.
+- CSV does not hold types: a column of floats that happen to be whole reads as integers. JSON has no NaN: it is
+  written as null, and a table without rows has no lines to name its columns in.
 - A file appears under its name complete or not at all: it is written beside it, synced and renamed.
 """
 
@@ -60,7 +61,7 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
     if not Path(path).parent.is_dir():
         raise InputError(f"{shown(path)}: the folder {shown(Path(path).parent)!r} does not exist; create it")
     with guarded(path, f"cannot be written as {suffix}", "check the folder and the types"), replacing(path) as file:
-        _write(table, file, suffix, path)
+        _write(_decoded(table), file, suffix, path)
 
 
 @contextlib.contextmanager
@@ -89,6 +90,13 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _decoded(table: pa.Table) -> pa.Table:
+    kinds = [field.type for field in table.schema]
+    plain = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in kinds]
+    columns = [column.cast(kind) for column, kind in zip(table.columns, plain, strict=True)]
+    return pa.table(columns, names=table.schema.names)
 
 
 def _write(table: pa.Table, file: BinaryIO, suffix: str, path: str | os.PathLike[str]) -> None:
@@ -128,8 +136,6 @@ def _write_npz(table: pa.Table, file: BinaryIO, path: str | os.PathLike[str]) ->
 
 
 def _to_numpy(column: pa.ChunkedArray, where: str) -> Array:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         if pc.any(pc.ends_with(column, "\0")).as_py():
             raise InputError(f"{where}: text ends in a NUL character, which NPZ drops; use another format")
