@@ -1,6 +1,8 @@
 """Settings and builders that several test files share."""
 
+import dataclasses
 import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -14,7 +16,7 @@ settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def count_cases():
     """Tally single labels by plain counting: one list of (truth, prediction or None) per case."""
     import numpy as np
@@ -37,7 +39,7 @@ def count_cases():
     return build
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def evaluation(count_cases):
     """A small evaluation: 4 cases of 3 groups, tagged by room, with a confusion ledger and a prediction table."""
     import numpy as np
@@ -89,7 +91,7 @@ def evaluation(count_cases):
     )
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def small_run(evaluation):
     """The small evaluation, scored."""
     from gnomon.inference.intervals import Plan
@@ -99,9 +101,17 @@ def small_run(evaluation):
     return make(evaluation, Plan(), Clock(), {"asked": {"out": "runs"}})
 
 
-@pytest.fixture
-def stored_run(small_run, tmp_path):
-    """The small run in its directory."""
+@pytest.fixture(scope="session")
+def published_run(small_run, tmp_path_factory):
+    """The small run as it was published; not to be changed."""
     from gnomon.runs.directory import publish
 
-    return publish(small_run, tmp_path / "runs")
+    return publish(small_run, tmp_path_factory.mktemp("published"))
+
+
+@pytest.fixture
+def stored_run(published_run, tmp_path):
+    """The small run in a directory of its own: a copy, since publishing waits for the disk."""
+    path = tmp_path / "runs" / published_run.path.name
+    shutil.copytree(published_run.path, path)
+    return dataclasses.replace(published_run, path=path)

@@ -1,10 +1,17 @@
 """Publishing: what is written, what is replaced, and what is left behind when writing fails."""
 
+import ctypes
 import dataclasses
 import errno
+import io
 import json
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -35,6 +42,17 @@ def contents(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+def can_exchange(folder):
+    """Say whether the system swaps two folders in one step."""
+    one, other = folder / "exchange-1", folder / "exchange-2"
+    one.mkdir()
+    other.mkdir()
+    done = directory._exchange(one, other)
+    one.rmdir()
+    other.rmdir()
+    return done
+
+
 def test_a_run_is_published_under_its_id_with_all_its_files(small_run, tmp_path):
     run = publish(small_run, tmp_path / "deep" / "runs")
     assert run.path == tmp_path / "deep" / "runs" / small_run.manifest["id"]
@@ -42,23 +60,23 @@ def test_a_run_is_published_under_its_id_with_all_its_files(small_run, tmp_path)
     assert run == dataclasses.replace(small_run, path=run.path)
 
 
-def test_nothing_else_is_left_in_the_folder_of_runs(stored_run):
-    assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
+def test_nothing_else_is_left_in_the_folder_of_runs(published_run):
+    assert list(published_run.path.parent.iterdir()) == [published_run.path]
 
 
-def test_a_published_run_agrees_with_its_seal(stored_run):
-    assert seal.problems(stored_run.path) == []
+def test_a_published_run_agrees_with_its_seal(published_run):
+    assert seal.problems(published_run.path) == []
 
 
-def test_the_predictions_are_kept(stored_run):
-    assert pq.read_table(stored_run.path / "predictions.parquet").to_pydict() == stored_run.table.to_pydict()
+def test_the_predictions_are_kept(published_run):
+    assert pq.read_table(published_run.path / "predictions.parquet").to_pydict() == published_run.table.to_pydict()
 
 
-def test_scores_are_stored_with_the_headline(stored_run):
-    stored = json.loads((stored_run.path / "scores.json").read_text())
+def test_scores_are_stored_with_the_headline(published_run):
+    stored = json.loads((published_run.path / "scores.json").read_text())
     assert stored["schema"] == "gnomon.scores/1"
     assert stored["headline"] == "macro_f1"
-    assert stored["scores"] == [score.record() for score in stored_run.scores]
+    assert stored["scores"] == [score.record() for score in published_run.scores]
 
 
 def test_an_undefined_score_is_stored_as_null_with_its_reason(count_cases, evaluation, tmp_path):
@@ -100,7 +118,7 @@ def test_a_file_is_no_folder_for_runs(small_run, tmp_path):
 
 def test_a_folder_of_runs_inside_a_file_cannot_be_made(small_run, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(WorkError, match="nothing was published"):
+    with pytest.raises(WorkError, match="it was not published"):
         publish(small_run, tmp_path / "file" / "runs")
 
 
@@ -111,8 +129,34 @@ def test_a_folder_of_runs_inside_a_file_cannot_be_made(small_run, tmp_path):
 )
 def test_a_failed_write_publishes_nothing(small_run, tmp_path, monkeypatch, owner, name):
     monkeypatch.setattr(owner, name, full_disk)
-    with pytest.raises(WorkError, match=r"could not write the run .*No space left on device; nothing was published"):
-        publish(dataclasses.replace(small_run, table=None), tmp_path)
+    with pytest.raises(WorkError, match=r"could not write the run .*No space left on device; it was not published"):
+        publish(small_run, tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("name", sorted(FILES))
+def test_a_disk_that_is_full_at_any_file_publishes_nothing(small_run, tmp_path, monkeypatch, name):
+    plain, hit = io.open, []
+
+    def open_full(file, mode="r", *arguments, **options):
+        if name in os.path.basename(str(file)) and mode != "r" and mode != "rb":
+            hit.append(file)
+            return plain("/dev/full", "wb")
+        return plain(file, mode, *arguments, **options)
+
+    monkeypatch.setattr(io, "open", open_full)
+    with pytest.raises(WorkError, match="No space left on device; it was not published") as caught:
+        publish(small_run, tmp_path)
+    assert len(hit) == 1
+    assert caught.value.exit_code == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_that_cannot_be_stored_is_an_input_error(small_run, tmp_path):
+    twice = pa.table([pa.array(["a"]), pa.array(["b"])], names=["id", "id"])
+    with pytest.raises(InputError, match="columns with different names"):
+        publish(dataclasses.replace(small_run, table=twice), tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -120,7 +164,7 @@ def test_a_failed_write_publishes_nothing(small_run, tmp_path, monkeypatch, owne
 def test_a_failed_write_leaves_the_old_run_alone(small_run, stored_run, monkeypatch, name):
     before = contents(stored_run.path)
     monkeypatch.setattr(packing, name, full_disk)
-    with pytest.raises(WorkError, match="nothing was published"):
+    with pytest.raises(WorkError, match="it was not published"):
         publish(small_run, stored_run.path.parent)
     assert contents(stored_run.path) == before
     assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
@@ -128,22 +172,127 @@ def test_a_failed_write_leaves_the_old_run_alone(small_run, stored_run, monkeypa
 
 def test_a_failed_rename_publishes_nothing(small_run, tmp_path, monkeypatch):
     monkeypatch.setattr(Path, "rename", full_disk)
-    with pytest.raises(WorkError, match="nothing was published"):
+    with pytest.raises(WorkError, match="it was not published"):
         publish(small_run, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failed_replacement_puts_the_old_run_back(small_run, stored_run, monkeypatch):
-    before, rename = contents(stored_run.path), Path.rename
-
-    def refuse_drafts(self, target):
-        return full_disk() if self.name.startswith(".draft") else rename(self, target)
-
-    monkeypatch.setattr(Path, "rename", refuse_drafts)
-    with pytest.raises(WorkError, match="nothing was published"):
-        publish(small_run, stored_run.path.parent)
-    assert contents(stored_run.path) == before
+def test_an_existing_run_is_exchanged_without_being_moved_away(small_run, stored_run, monkeypatch):
+    if not can_exchange(stored_run.path.parent):
+        pytest.skip("the system cannot swap two folders")
+    (stored_run.path / "stray.txt").write_text("old")
+    monkeypatch.setattr(Path, "rename", full_disk)
+    publish(small_run, stored_run.path.parent)
+    assert set(contents(stored_run.path)) == FILES
     assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
+
+
+def test_a_reader_never_finds_an_existing_run_missing(small_run, stored_run, monkeypatch):
+    if not can_exchange(stored_run.path.parent):
+        pytest.skip("the system cannot swap two folders")
+    monkeypatch.setattr(directory, "_sync", lambda folder: None)
+    done, looks, missing = threading.Event(), [], []
+
+    def watch():
+        while not done.is_set():
+            looks.append(1)
+            if not (stored_run.path / "manifest.json").is_file():
+                missing.append(1)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    for _ in range(10):
+        publish(small_run, stored_run.path.parent)
+    done.set()
+    watcher.join()
+    assert looks
+    assert not missing
+    assert seal.problems(stored_run.path) == []
+
+
+def no_library(*arguments, **options):
+    raise OSError("no such library")
+
+
+@pytest.mark.parametrize(
+    "library", [no_library, lambda *arguments, **options: object()], ids=["no library", "no such call"]
+)
+def test_where_folders_cannot_be_swapped_the_old_run_makes_room(small_run, stored_run, monkeypatch, library):
+    monkeypatch.setattr(ctypes, "CDLL", library)
+    (stored_run.path / "stray.txt").write_text("old")
+    again = publish(small_run, stored_run.path.parent)
+    assert set(contents(again.path)) == FILES
+    assert seal.problems(again.path) == []
+    assert list(again.path.parent.iterdir()) == [again.path]
+
+
+def test_publishers_of_one_run_do_not_disturb_each_other(small_run, tmp_path):
+    failed = []
+
+    def work():
+        try:
+            publish(small_run, tmp_path)
+        except Exception as error:
+            failed.append(error)
+
+    workers = [threading.Thread(target=work) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert failed == []
+    (run,) = tmp_path.iterdir()
+    assert set(contents(run)) == FILES
+    assert seal.problems(run) == []
+
+
+@pytest.fixture
+def gone():
+    """The number of a process that is no more."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def test_drafts_of_processes_that_are_gone_are_swept(small_run, tmp_path, gone):
+    names = [f".draft-{gone}-0123abcd", f".draft-{gone}-0123abcd-old", ".draft-system-0123abcd", ".draft-"]
+    for name in names:
+        (tmp_path / name / "deep").mkdir(parents=True)
+        (tmp_path / name / "manifest.json").write_text("{}")
+    run = publish(small_run, tmp_path)
+    assert list(tmp_path.iterdir()) == [run.path]
+
+
+def test_drafts_of_living_processes_and_other_files_are_kept(small_run, tmp_path, gone):
+    names = {f".draft-{os.getpid()}-0123abcd", f".draft-{os.getppid()}-0123abcd", f"draft-{gone}-1", f".hidden-{gone}-1"}
+    for name in names:
+        (tmp_path / name).mkdir()
+    run = publish(small_run, tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {*names, run.path.name}
+
+
+def test_a_process_that_may_not_be_asked_is_alive(monkeypatch):
+    def refuse(pid, signal):
+        raise PermissionError
+
+    assert directory.is_alive(str(os.getpid()))
+    monkeypatch.setattr(directory.os, "kill", refuse)
+    assert directory.is_alive("1")
+    assert not directory.is_alive("text")
+
+
+def test_a_killed_publisher_leaves_a_draft_that_the_next_one_sweeps(small_run, tmp_path, gone, monkeypatch):
+    # What a kill leaves: a draft under the number of a dead process, and no run.
+    monkeypatch.setattr(directory.os, "getpid", lambda: gone)
+    monkeypatch.setattr(directory.shutil, "rmtree", lambda *arguments, **options: None)
+    monkeypatch.setattr(seal, "make", full_disk)
+    with pytest.raises(WorkError):
+        publish(small_run, tmp_path)
+    monkeypatch.undo()
+    (draft,) = tmp_path.iterdir()
+    assert draft.name.startswith(f".draft-{gone}-")
+    run = publish(small_run, tmp_path)
+    assert list(tmp_path.iterdir()) == [run.path]
 
 
 def test_an_interrupted_write_leaves_no_draft(small_run, tmp_path, monkeypatch):
@@ -158,6 +307,6 @@ def test_an_interrupted_write_leaves_no_draft(small_run, tmp_path, monkeypatch):
 
 def test_a_failed_write_of_the_predictions_publishes_nothing(small_run, tmp_path, monkeypatch):
     monkeypatch.setattr(directory, "write_table", full_disk)
-    with pytest.raises(WorkError, match="nothing was published"):
+    with pytest.raises(WorkError, match="it was not published"):
         publish(small_run, tmp_path)
     assert list(tmp_path.iterdir()) == []

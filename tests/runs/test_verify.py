@@ -1,18 +1,28 @@
 """A good run passes; each kind of tampering is found by the check that is there for it, also after a new seal."""
 
+import dataclasses
 import json
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from gnomon import api
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
+from gnomon.core.evidence import Claim, Need
+from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Tallies
+from gnomon.inference.intervals import Plan
 from gnomon.runs import packing, seal
+from gnomon.runs.directory import publish
+from gnomon.runs.provenance import Clock
+from gnomon.runs.run import make
 from gnomon.runs.verify import verify
 
-CHECKS = ["seal", "readable", "fingerprints", "identities", "scores"]
+CHECKS = ["seal", "readable", "fingerprints", "identities", "predictions", "claims", "form", "scores"]
+DISAGREE = "classification: the confusion ledger does not sum to the tallies"
 
 
 @pytest.fixture
@@ -47,6 +57,35 @@ def edit_tallies(folder, change):
     reseal(folder)
 
 
+def edit_ledger(folder, change):
+    """Change rows of the confusion ledger and make a new seal."""
+    path = folder / "ledgers.npz"
+    ledger = packing.unpack_ledgers(packing.read_packed(path))["confusion"]
+    columns = {name: column.copy() for name, column in ledger.columns.items()}
+    change(columns)
+    changed = Ledger(ledger.case, columns, ledger.labels)
+    packing.write_npz(path, packing.pack_ledgers({"confusion": changed}))
+    reseal(folder)
+
+
+def edit_predictions(folder, change, **options):
+    """Change the stored predictions and make a new seal."""
+    path = folder / "predictions.parquet"
+    pq.write_table(change(pq.read_table(path)), path, **options)
+    reseal(folder)
+
+
+def with_labels(change):
+    """Return what changes the labels of a table by position."""
+
+    def changed(table):
+        labels = table["label"].to_pylist()
+        labels = change(labels) or labels
+        return table.set_column(1, "label", pa.array(labels, pa.string()))
+
+    return changed
+
+
 def add(name, index, amount):
     def change(fields):
         fields[name][index] += amount
@@ -65,6 +104,21 @@ def test_a_run_of_the_labels_suite_passes_every_check(tmp_path):
     truth = {"id": [1, 2, 3, 4], "label": ["a", "b", "a", "b"], "group": ["x", "y", "x", "z"]}
     predictions = {"id": [1, 2, 3, 4], "label": ["a", "b", "b", "b"]}
     (run,) = api.score("labels", truth, predictions, out=tmp_path, interval="bca").runs
+    assert problems(run.path) == {}
+
+
+@pytest.mark.parametrize("missing", ["wrong", "skip"])
+def test_a_run_with_missing_predictions_passes_every_check(tmp_path, missing):
+    truth = {"id": [1, 2, 3, 4], "label": ["a", "b", "a", "b"], "group": ["x", "y", "x", "z"], "room": list("hhll")}
+    predictions = {"id": [4, 2, 1], "label": ["b", "c", ""]}
+    (run,) = api.score("labels", truth, predictions, out=tmp_path, missing=missing, slice="room").runs
+    assert problems(run.path) == {}
+
+
+def test_a_run_of_label_sets_passes_every_check(tmp_path):
+    truth = {"id": [1, 2, 3], "label": [["a", "b"], ["b"], []], "group": ["x", "y", "x"]}
+    predictions = {"id": [1, 2, 3], "label": [["a"], ["b", "c"], []]}
+    (run,) = api.score("labels", truth, predictions, out=tmp_path).runs
     assert problems(run.path) == {}
 
 
@@ -134,8 +188,13 @@ def test_changed_tallies_are_found_although_the_seal_is_new(folder):
 
     edit_tallies(folder, better)
     found = problems(folder)
-    assert list(found) == ["scores"]
+    assert list(found) == ["identities", "scores"]
+    assert found["identities"] == (DISAGREE,)
     assert any("Accuracy() on all" in text for text in found["scores"])
+
+    # The third sample of the first case is walk taken for sit: the ledger can be made to agree, the scores cannot.
+    edit_ledger(folder, lambda columns: columns["predicted"].__setitem__(2, 2))
+    assert list(problems(folder)) == ["scores"]
 
 
 @pytest.mark.parametrize(
@@ -154,14 +213,180 @@ def test_impossible_tallies_are_found(folder, change, message):
     assert set(found) <= {"identities", "scores"}
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda columns: columns["predicted"].__setitem__(0, 2),
+        lambda columns: columns["predicted"].__setitem__(0, -1),
+        lambda columns: columns["truth"].__setitem__(0, 0),
+        lambda columns: columns["count"].__setitem__(0, 2),
+        lambda columns: columns["count"].__setitem__(3, 0),
+    ],
+    ids=["other prediction", "no prediction", "other truth", "counted twice", "not counted"],
+)
+def test_a_ledger_that_does_not_agree_with_the_tallies_is_found(folder, change):
+    edit_ledger(folder, change)
+    assert problems(folder) == {"identities": (DISAGREE,)}
+
+
+def test_a_ledger_over_other_classes_is_found(folder):
+    path = folder / "ledgers.npz"
+    ledger = packing.unpack_ledgers(packing.read_packed(path))["confusion"]
+    labels = {name: values[::-1] for name, values in ledger.labels.items()}
+    packing.write_npz(path, packing.pack_ledgers({"confusion": Ledger(ledger.case, ledger.columns, labels)}))
+    reseal(folder)
+    assert problems(folder) == {"identities": (DISAGREE,)}
+
+
+def test_a_ledger_without_what_it_counts_is_reported(folder):
+    path = folder / "ledgers.npz"
+    packing.write_npz(path, packing.pack_ledgers({"confusion": Ledger([0], {"score": [0.5]})}))
+    reseal(folder)
+    (problem,) = problems(folder)["identities"]
+    assert "could not be checked (KeyError" in problem
+
+
+def test_a_run_without_ledgers_passes_every_check(evaluation, tmp_path):
+    run = publish(make(dataclasses.replace(evaluation, ledgers={}), Plan(), Clock()), tmp_path)
+    assert problems(run.path) == {}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        with_labels(lambda labels: labels.__setitem__(0, "walk")),
+        with_labels(lambda labels: labels.__setitem__(0, None)),
+        with_labels(lambda labels: labels[::-1]),
+        lambda table: table[:-1],
+        lambda table: table.rename_columns(["id", "labels"]),
+        lambda table: table.select(["label", "id"]),
+        lambda table: table.append_column("score", pa.array([1.0] * table.num_rows)),
+    ],
+    ids=["changed", "removed", "reordered", "row removed", "renamed", "columns swapped", "column added"],
+)
+def test_changed_predictions_are_found_although_the_seal_is_new(folder, change):
+    edit_predictions(folder, change)
+    assert problems(folder) == {"predictions": ("predictions.parquet does not have the recorded fingerprint",)}
+
+
+def test_the_same_predictions_in_another_file_pass(folder):
+    before = (folder / "predictions.parquet").read_bytes()
+    edit_predictions(folder, lambda table: table, row_group_size=2, compression="none", use_dictionary=False)
+    assert (folder / "predictions.parquet").read_bytes() != before
+    assert problems(folder) == {}
+
+
+@pytest.mark.parametrize("content", [None, b"", b"PAR1"])
+def test_missing_or_damaged_predictions_are_reported(folder, content):
+    path = folder / "predictions.parquet"
+    path.unlink()
+    if content is not None:
+        path.write_bytes(content)
+    reseal(folder)
+    found = problems(folder)
+    assert list(found) == ["predictions"]
+    assert "could not be checked (InputError" in found["predictions"][0]
+
+
+@pytest.mark.parametrize(("fact", "value"), [("groups", 6), ("cases", 400), ("groups", None), ("groups", "3")])
+def test_facts_that_the_cases_do_not_tell_are_found(folder, fact, value):
+    edit(folder, "manifest.json", lambda manifest: manifest["facts"].update({fact: value}))
+    found = problems(folder)
+    assert list(found) == ["claims"]
+    truth = {"groups": 3, "cases": 4}[fact]
+    assert found["claims"][0] == f"fact {fact!r} is {value!r}, but the cases say {truth}"
+
+
+def test_a_missing_fact_is_found(folder):
+    edit(folder, "manifest.json", lambda manifest: manifest["facts"].pop("groups"))
+    assert problems(folder)["claims"][0] == "fact 'groups' is None, but the cases say 3"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda audit: audit["claims"][0].update(supported=True),
+        lambda audit: audit["claims"][0].update(supported=True, missing=[]),
+        lambda audit: audit["claims"][0].update(missing=["at least 6 groups (found 5)"]),
+        lambda audit: audit["claims"][0].update(statement="holds for everyone"),
+        lambda audit: audit["claims"].clear(),
+        lambda audit: audit["claims"].append(audit["claims"][0]),
+    ],
+    ids=["supported", "nothing missing", "less missing", "says more", "removed", "doubled"],
+)
+def test_a_verdict_that_does_not_follow_from_the_facts_is_found(folder, change):
+    edit(folder, "audit.json", change)
+    assert problems(folder) == {"claims": ("the verdicts on claims do not follow from the facts",)}
+
+
+def test_a_changed_fact_of_the_suite_is_found_by_the_claim_that_hangs_on_it(evaluation, tmp_path):
+    claim = Claim("balanced", "holds for every class", (Need("least_class_groups", 5, "every class in 5 groups"),))
+    protocol = dataclasses.replace(evaluation.protocol, claims=(claim,))
+    folder = publish(make(dataclasses.replace(evaluation, protocol=protocol), Plan(), Clock()), tmp_path).path
+    assert problems(folder) == {}
+    edit(folder, "manifest.json", lambda manifest: manifest["facts"].update(least_class_groups=9))
+    assert problems(folder) == {"claims": ("the verdicts on claims do not follow from the facts",)}
+
+
+def test_a_verdict_with_its_facts_and_cases_forged_is_found_by_the_scores(folder):
+    def regroup(coverage):
+        coverage["roster"]["groups"] = ["a", "b", "c", "d"]
+
+    edit(folder, "coverage.json", regroup)
+    edit(folder, "manifest.json", lambda manifest: manifest["facts"].update(groups=4))
+    edit(folder, "audit.json", lambda audit: audit["claims"][0].update(missing=["at least 6 groups (found 4)"]))
+    assert list(problems(folder)) == ["scores"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda value: value.update(headline="accuracy"),
+        lambda value: value.update(schema="gnomon.scores/2"),
+        lambda value: value.update(extra=1),
+        lambda value: value["scores"][0].update(extra=1),
+        lambda value: value.pop("headline"),
+    ],
+    ids=["headline", "schema", "key added", "key added to a score", "key removed"],
+)
+def test_scores_with_another_frame_are_found(folder, change):
+    edit(folder, "scores.json", change)
+    assert problems(folder) == {
+        "form": ("scores.json is not what its scores give: schema, headline or form were changed",)
+    }
+
+
+def test_scores_in_another_form_are_found(folder):
+    path = folder / "scores.json"
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    reseal(folder)
+    assert list(problems(folder)) == ["form"]
+
+
+def test_whole_numbers_in_place_of_scores_are_found(folder):
+    # 1 is read as the score 1.0, but it is not what was written.
+    assert json.loads((folder / "scores.json").read_text())["scores"][0]["low"] == 0.0
+    edit(folder, "scores.json", lambda value: value["scores"][0].update(low=0))
+    assert list(problems(folder)) == ["form"]
+
+
 def test_tallies_of_another_number_of_cases_are_found(folder):
     path = folder / "tallies.npz"
     part = packing.unpack_tallies(packing.read_packed(path))["classification"]
     packing.write_npz(path, packing.pack_tallies({"classification": part.take(np.array([0, 1, 2]))}))
     reseal(folder)
     found = problems(folder)
-    assert found["identities"] == ("classification: 3 tallies for 4 cases",)
+    assert list(found) == ["identities", "scores"]
     assert "could not be checked" in found["scores"][0]
+
+
+def test_tallies_of_another_number_of_cases_are_counted(evaluation, tmp_path):
+    folder = publish(make(dataclasses.replace(evaluation, ledgers={}), Plan(), Clock()), tmp_path).path
+    path = folder / "tallies.npz"
+    part = packing.unpack_tallies(packing.read_packed(path))["classification"]
+    packing.write_npz(path, packing.pack_tallies({"classification": part.take(np.array([0, 1, 2]))}))
+    reseal(folder)
+    assert problems(folder)["identities"] == ("classification: 3 tallies for 4 cases",)
 
 
 def test_tallies_of_another_family_are_found(folder):
@@ -174,7 +399,15 @@ def test_tallies_of_another_family_are_found(folder):
 
 def test_changed_groups_are_found(folder):
     edit(folder, "coverage.json", lambda value: value["roster"].update(groups=["a", "b", "c", "d"]))
-    assert list(problems(folder)) == ["scores"]
+    found = problems(folder)
+    assert list(found) == ["claims", "scores"]
+    assert found["claims"] == ("fact 'groups' is 3, but the cases say 4",)
+
+
+def test_groups_under_other_names_change_no_score(folder):
+    # The scores do not depend on what a group is called; only the seal shows it.
+    edit(folder, "coverage.json", lambda value: value["roster"].update(groups=["z", "z", "y", "x"]))
+    assert problems(folder) == {}
 
 
 def test_a_changed_protocol_is_found(folder):
@@ -188,8 +421,10 @@ def test_a_changed_protocol_is_found(folder):
 )
 def test_a_run_under_another_name_is_found(folder, key, value):
     edit(folder, "manifest.json", lambda manifest: manifest.update({key: value}))
-    (problem,) = problems(folder)["fingerprints"]
+    found = problems(folder)
+    (problem,) = found["fingerprints"]
     assert "the run's id should be" in problem
+    assert ("predictions" in found) == (key == "prediction_fingerprint")
 
 
 def test_a_changed_plan_is_found_by_name_and_by_scores(folder):

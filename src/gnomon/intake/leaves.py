@@ -13,6 +13,7 @@ from gnomon.intake.faults import shown
 from gnomon.intake.text import is_list, is_texty
 
 _CODE_AND_OFFSET = 8
+_LEVELS = 8
 
 
 class Leaf(NamedTuple):
@@ -24,8 +25,8 @@ class Leaf(NamedTuple):
     @property
     def width(self) -> int:
         """Bytes that one value takes at least, once it is in memory."""
-        if is_texty(self.type) or self.in_list:
-            return _CODE_AND_OFFSET
+        if is_texty(self.type):
+            return _CODE_AND_OFFSET + (_LEVELS if self.in_list else 0)
         if pa.types.is_null(self.type):
             return 1
         return max(1, int(self.type.bit_width) // 8)
