@@ -33,7 +33,7 @@ def test_a_corpus_refuses_repeated_case_ids():
 
 def test_repeated_case_ids_are_counted_in_order_of_appearance():
     cases = tuple(Case(name, ("ann", "monday"), []) for name in ("z", "1", "a", "a", "z", "z"))
-    with pytest.raises(InputError, match="repeats case ids: 'z', 'a'$"):
+    with pytest.raises(InputError, match=r"repeats case ids: 'z', 'a'$"):
         corpus(cases)
 
 

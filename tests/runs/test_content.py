@@ -1,6 +1,7 @@
 """Fingerprints of tables are compared with each other, and once with bytes that the test puts together itself."""
 
 import hashlib
+import itertools
 import struct
 
 import pyarrow as pa
@@ -29,7 +30,7 @@ def same(one, other):
 
 def in_chunks(array, *cuts):
     edges = [0, *cuts, len(array)]
-    return pa.chunked_array([array[a:b] for a, b in zip(edges, edges[1:], strict=False)], array.type)
+    return pa.chunked_array([array[a:b] for a, b in itertools.pairwise(edges)], array.type)
 
 
 def test_the_digest_hashes_names_validity_lengths_and_text_each_after_its_length():

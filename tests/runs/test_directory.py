@@ -255,7 +255,7 @@ def gone():
 
 
 def test_drafts_of_processes_that_are_gone_are_swept(small_run, tmp_path, gone):
-    names = [f".draft-{gone}-0123abcd", f".draft-{gone}-0123abcd-old", ".draft-system-0123abcd", ".draft-"]
+    names = [f".draft-{gone}-0123abcd", ".draft-system-0123abcd", ".draft-"]
     for name in names:
         (tmp_path / name / "deep").mkdir(parents=True)
         (tmp_path / name / "manifest.json").write_text("{}")
@@ -264,7 +264,12 @@ def test_drafts_of_processes_that_are_gone_are_swept(small_run, tmp_path, gone):
 
 
 def test_drafts_of_living_processes_and_other_files_are_kept(small_run, tmp_path, gone):
-    names = {f".draft-{os.getpid()}-0123abcd", f".draft-{os.getppid()}-0123abcd", f"draft-{gone}-1", f".hidden-{gone}-1"}
+    names = {
+        f".draft-{os.getpid()}-0123abcd",
+        f".draft-{os.getppid()}-0123abcd",
+        f"draft-{gone}-1",
+        f".hidden-{gone}-1",
+    }
     for name in names:
         (tmp_path / name).mkdir()
     run = publish(small_run, tmp_path)

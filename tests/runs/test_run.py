@@ -60,6 +60,20 @@ def test_the_manifest_says_what_was_asked_and_what_it_resolved_to(small_run, eva
     assert manifest["time"]["wall_s"] >= 0
 
 
+def test_the_manifest_sums_up_the_headline(small_run):
+    headline, summary = small_run.scores[0], small_run.manifest["summary"]
+    assert summary == {
+        "headline": "macro_f1",
+        "value": headline.value,
+        "low": headline.low,
+        "high": headline.high,
+        "n": 11,
+        "groups": 3,
+        "complete": True,
+        "cells": None,
+    }
+
+
 def test_facts_count_groups_and_cases(small_run):
     assert small_run.manifest["facts"] == {"groups": 3, "cases": 4, "least_class_groups": 2}
 
