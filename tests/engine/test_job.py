@@ -72,7 +72,8 @@ def test_what_needs_a_failed_node_is_blocked_and_says_so(node, options, executor
     middle = node("middle", needs={"data": data}, kind="artefact")
     outcome = work(Plan([node("x", needs={"m": middle}), node("free")]), options(executor=executor))
     assert list(outcome.done) == ["free"]
-    assert outcome.missing == {"x": "needs 'middle', which failed"}
+    why = "needs 'middle', which failed: needs 'data', which failed: ValueError: no good (1 attempt)"
+    assert outcome.missing == {"x": why}
 
 
 @BOTH

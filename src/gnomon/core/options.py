@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import operator
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -132,10 +133,8 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
     option, name, expected = parameter.option, parameter.name, parameter.type
     if option.data:
         return value
-    if expected is int and hasattr(value, "__index__") and not isinstance(value, bool):
-        value = value.__index__()
-    if parameter.type is float and isinstance(value, int) and not isinstance(value, bool):
-        value = float(value)
+    if expected in (int, float) and not isinstance(value, (bool, float)):
+        value = _number(value, expected)
     if parameter.type is str and hasattr(value, "__fspath__"):
         value = value.__fspath__()
     fits = isinstance(value, expected) and not (expected is int and isinstance(value, bool))
@@ -145,9 +144,17 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
         raise InputError(f"option {name!r}: expected one of {', '.join(option.choices)}, but got {value!r}")
     low, high = option.low, option.high
     if (low is not None and not value >= low) or (high is not None and not value <= high):
-        bound = f"at least {low:g}" if high is None else f"at most {high:g}" if low is None else f"{low:g} to {high:g}"
+        bound = f"at least {low}" if high is None else f"at most {high}" if low is None else f"{low} to {high}"
         raise InputError(f"option {name!r}: expected {bound}, but got {value!r}")
     return value
+
+
+def _number(value: Any, expected: type) -> Any:
+    """Take whole numbers of other libraries for what they are; leave everything else to the check."""
+    try:
+        return expected(operator.index(value))
+    except (TypeError, OverflowError):
+        return value
 
 
 def _plain(value: Any) -> Any:

@@ -91,9 +91,10 @@ def _attempts(group: str) -> tuple[tuple[str, Any] | Broken, ...]:
     taken: set[str] = set()
     for point in sorted(entry_points(group=group)):
         attempt = _attempt(group, point)
-        if point.name in taken and not isinstance(attempt, Broken):
-            attempt = Broken(group, point.name, _source(point), "another plug-in has this name")
-        taken.add(point.name)
+        if not isinstance(attempt, Broken):
+            if point.name in taken:
+                attempt = Broken(group, point.name, _source(point), "another plug-in has this name")
+            taken.add(point.name)
         found.append(attempt)
     return tuple(found)
 

@@ -50,7 +50,10 @@ class Samples:
             if len(column) != n:
                 raise GnomonError(f"samples: column {name!r} has {len(column)} rows, expected {n}")
         for name in ("input_range", "target_range"):
-            ranges = np.array(getattr(self, name), dtype=np.float64)
+            try:
+                ranges = np.array(getattr(self, name), dtype=np.float64)
+            except (TypeError, ValueError) as error:
+                raise GnomonError(f"samples: {name} must be ranges of numbers: {error}") from error
             ranges = ranges.reshape(0, 2) if ranges.size == 0 else ranges
             if ranges.shape != (n, 2) or not np.isfinite(ranges).all() or (ranges[:, 1] < ranges[:, 0]).any():
                 raise GnomonError(f"samples: {name} must be {n} finite ranges with start <= end")

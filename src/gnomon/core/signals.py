@@ -66,7 +66,7 @@ class LabelSets:
     classes: tuple[str, ...]
 
     def __post_init__(self) -> None:
-        members = np.asarray(self.members)
+        members = _array(self.members, "LabelSets")
         if members.ndim != 2 or members.dtype != np.bool_ or members.shape[1] != len(self.classes):
             raise InputError(
                 f"LabelSets: expected booleans of shape (n, {len(self.classes)}), "
@@ -114,11 +114,11 @@ class Intervals:
         if (ends < starts).any():
             where = int(np.argmax(ends < starts))
             raise InputError(f"interval {where} ends before it starts: [{starts[where]}, {ends[where]})")
-        low, high = (float(edge) for edge in self.window)
-        if not (np.isfinite([low, high]).all() and low < high):
-            raise InputError(f"window: expected start < end, but got [{low}, {high})")
+        window = _floats(_array(self.window, "window"), 1, "window")
+        if len(window) != 2 or not window[0] < window[1]:
+            raise InputError(f"window: expected start < end, but got {self.window}")
         _set(self, starts=starts, ends=ends, codes=codes, classes=tuple(self.classes), scores=scores)
-        _set(self, window=(low, high))
+        _set(self, window=(float(window[0]), float(window[1])))
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -165,10 +165,10 @@ class Skeletons:
         joints = _array(self.joints, "Skeletons")
         if joints.ndim != 3 or joints.shape[2] != 3 or joints.dtype.kind not in "fiu":
             raise InputError(f"Skeletons: expected numbers (N, J, 3), but got {joints.dtype} {joints.shape}")
-        if self.fps is not None and not self.fps > 0:
+        if self.fps is not None and not (isinstance(self.fps, (int, float)) and 0 < self.fps < float("inf")):
             raise InputError(f"Skeletons.fps: expected a rate above 0, but got {self.fps}")
         finite: Array = np.asarray(np.isfinite(joints).all(axis=2))
-        valid = finite if self.valid is None else np.asarray(self.valid, dtype=np.bool_)
+        valid = finite if self.valid is None else _array(self.valid, "Skeletons.valid", np.bool_)
         if valid.shape != joints.shape[:2]:
             raise InputError(f"Skeletons.valid: expected shape {joints.shape[:2]}, but got {valid.shape}")
         if (valid & ~finite).any():
@@ -194,7 +194,7 @@ class Rankings:
     def __post_init__(self) -> None:
         greater, equal = (_whole(side, "Rankings") for side in (self.greater, self.equal))
         _equal_lengths("Rankings", greater, equal)
-        if greater.size and (greater.min() < 0 or equal.min() < 1 or (greater + equal).max() > self.pool_size):
+        if greater.size and (greater.min() < 0 or equal.min() < 1 or (greater > self.pool_size - equal).any()):
             raise InputError(f"Rankings: expected greater >= 0, equal >= 1 and a sum of at most {self.pool_size}")
         _set(self, greater=_frozen(greater), equal=_frozen(equal))
 
@@ -239,7 +239,10 @@ def _frozen(array: Array) -> Array:
 
 def _array(values: Any, where: str, dtype: type | None = None) -> Array:
     try:
-        return np.asarray(values, dtype=dtype)
+        array = np.asarray(values)
+        if dtype is np.float64 and array.size and array.dtype.kind not in "fiub":
+            raise TypeError(f"got {array.dtype}")
+        return array if dtype is None else array.astype(dtype, copy=False)
     except (ValueError, TypeError, OverflowError) as error:
         raise InputError(f"{where}: expected a regular array of numbers: {error}") from error
 

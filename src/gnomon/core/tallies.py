@@ -163,7 +163,12 @@ class Tallies:
     def grouped(self, group: Array, n_groups: int) -> Tallies:
         """Sum the rows of each group; ``group`` holds a code in ``[0, n_groups)`` per case."""
         group = np.asarray(group)
-        if group.shape != (self.n_cases,) or (group.size and not (group.min() >= 0 and group.max() < n_groups)):
+        whole = group.dtype.kind in "iu" or not group.size
+        if (
+            not whole
+            or group.shape != (self.n_cases,)
+            or (group.size and not (group.min() >= 0 and group.max() < n_groups))
+        ):
             raise GnomonError(f"expected a group in [0, {n_groups}) for each of {self.n_cases} cases")
         if n_groups == self.n_cases and np.array_equal(group, np.arange(n_groups)):
             return self
@@ -173,6 +178,7 @@ class Tallies:
         for field in self.layout:
             array = self.fields[field.name][order]
             if field.kind == "count":
+                _check_room(field, array)
                 out = np.zeros((n_groups, *array.shape[1:]), dtype=np.int64)
                 filled = starts[:-1] < starts[1:]
                 if filled.any():
@@ -256,10 +262,14 @@ def _realign(array: Array, position: int, old: Sequence[str], new: Sequence[str]
 
 def _sum_rows(field: Field, array: Array) -> Array:
     if field.kind == "count":
-        if array.size and float(array.max()) * len(array) >= 2.0**63:
-            raise GnomonError(f"field {field.name!r} of a tally counts past what 64 bits hold")
+        _check_room(field, array)
         return np.asarray(array.sum(axis=0, dtype=np.int64))
     return _exact_sums(field, _flat(array).T.tolist()).reshape(array.shape[1:])
+
+
+def _check_room(field: Field, array: Array) -> None:
+    if array.size and float(array.max()) * len(array) >= 2.0**63:
+        raise GnomonError(f"field {field.name!r} of a tally counts past what 64 bits hold")
 
 
 def _rest(field: Field, array: Array) -> Array:

@@ -110,7 +110,7 @@ class Schedule:
         for key, node in list(self.waiting.items()):
             if key in self.waiting and any(needed.key == lost.key for needed in node.needs.values()):
                 del self.waiting[key]
-                self.failed[key] = f"needs {lost.name!r}, which failed"
+                self.failed[key] = f"needs {lost.name!r}, which failed: {self.failed[lost.key]}"
                 self.report("blocked", node, self.failed[key])
                 self._block(node)
 

@@ -47,7 +47,9 @@ def slices(roster: Roster, tags: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the whole and every value of every asked tag, as conditions on tags."""
     found: dict[str, dict[str, str]] = {WHOLE: {}}
     for tag in tags:
-        if tag not in roster.tags or "=" in tag:
+        if "=" in tag:
+            raise InputError(f"a tag to slice by cannot have '=' in its name: {tag!r}; rename the column")
+        if tag not in roster.tags:
             raise InputError(f"no tag {tag!r} to slice by; there are {sorted(roster.tags) or 'none'}")
         for value in sorted(set(roster.tags[tag]), key=natural_key):
             found[f"{tag}={value}"] = {tag: value}

@@ -92,7 +92,7 @@ class ClassCounts(Measure):
 
 def _agree(tallies: Tallies, ledger: Ledger) -> bool:
     """Say whether a ledger of (case, truth, predicted, count) has the marginals that the tallies hold."""
-    if tuple(ledger.labels["truth"]) != tallies.axes["class"]:
+    if any(tuple(ledger.labels[side]) != tallies.axes["class"] for side in ("truth", "predicted")):
         return False
     truth, predicted, count = (ledger.columns[name] for name in ("truth", "predicted", "count"))
     sums = {name: np.zeros_like(tallies.fields[name]) for name in ("tp", "truth", "predicted")}

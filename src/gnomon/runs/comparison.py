@@ -94,6 +94,6 @@ def comparison_table(comparisons: Sequence[Comparison], level: str = "group") ->
 
 def _aligned(measure: Measure, a: Run, b: Run) -> tuple[Groups, Groups]:
     left, right = a.groups(measure), b.groups(measure)
-    if a.roster.codes()[1] != b.roster.codes()[1]:
+    if a.roster.groups != b.roster.groups:
         raise InputError(f"{a.system} and {b.system} group their cases differently")
     return left, right

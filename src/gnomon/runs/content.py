@@ -21,19 +21,20 @@ def column_digest(*columns: pa.Array) -> str:
 
 
 def _parts(column: pa.Array | pa.ChunkedArray) -> list[bytes]:
-    """Return the bytes that stand for a column: validity, then lengths and text, or numbers."""
+    """Return the bytes that stand for a column: kind, validity, then lengths and text, or numbers."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    parts = [np.packbits(pc.is_valid(array).to_numpy(zero_copy_only=False)).tobytes()]
+    valid = np.packbits(pc.is_valid(array).to_numpy(zero_copy_only=False)).tobytes()
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
-        parts.append(_numbers(pc.list_value_length(array).fill_null(0)))
-        array = pc.list_flatten(array)
+        return [b"list", valid, _numbers(pc.list_value_length(array).fill_null(0)), *_parts(pc.list_flatten(array))]
     if pa.types.is_string(array.type) or pa.types.is_large_string(array.type):
         text = array.fill_null("").cast(pa.large_string())
-        return [*parts, _numbers(pc.binary_length(text)), _text(text)]
+        return [b"text", valid, _numbers(pc.binary_length(text)), _text(text)]
     if pa.types.is_floating(array.type):
-        return [*parts, array.fill_null(0.0).cast(pa.float64()).to_numpy(zero_copy_only=False).tobytes()]
-    if pa.types.is_integer(array.type) or pa.types.is_boolean(array.type):
-        return [*parts, _numbers(array.fill_null(False if pa.types.is_boolean(array.type) else 0))]
+        return [b"float", valid, array.fill_null(0.0).cast(pa.float64()).to_numpy(zero_copy_only=False).tobytes()]
+    if pa.types.is_boolean(array.type):
+        return [b"boolean", valid, _numbers(array.fill_null(False))]
+    if pa.types.is_integer(array.type) and array.type != pa.uint64():
+        return [b"integer", valid, _numbers(array.fill_null(0))]
     raise GnomonError(f"no fingerprint for a column of type {array.type}")
 
 

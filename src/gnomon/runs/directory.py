@@ -27,9 +27,8 @@ def publish(run: Run, out: str | Path) -> Run:
     A run of the same name (same protocol, data, predictions and interval plan) is replaced in one step.
     """
     parent = Path(out)
-    if parent.exists() and not parent.is_dir():
-        raise InputError(f"--out {parent}: expected a folder for runs, but it is a file")
     target = parent / str(run.manifest["id"])
+    _usable(parent, target)
     draft = parent / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         draft.mkdir(parents=True)
@@ -46,6 +45,19 @@ def publish(run: Run, out: str | Path) -> Run:
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return replace(run, path=target)
+
+
+def _usable(parent: Path, target: Path) -> None:
+    """Refuse places that cannot hold a run."""
+    try:
+        if parent.exists() and not parent.is_dir():
+            raise InputError(f"--out {parent}: expected a folder for runs, but it is a file")
+        if target.is_symlink() or target.is_file():
+            raise InputError(f"{target}: expected a run directory or nothing, but it is a file or a link: remove it")
+    except (ValueError, OSError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"--out {parent!s:.80}: cannot be used as a folder: {error}") from error
 
 
 def scores_bytes(scores: tuple[Score, ...], measures: tuple[Measure, ...]) -> bytes:
@@ -90,7 +102,11 @@ def _move(draft: Path, target: Path) -> None:
     elif not _exchange(draft, target):  # the old run is in the draft's place now, and goes with it
         aside = draft.with_name(f"{draft.name}-old")
         target.rename(aside)
-        draft.rename(target)
+        try:
+            draft.rename(target)
+        except OSError:
+            aside.rename(target)
+            raise
         shutil.rmtree(aside, ignore_errors=True)
 
 
@@ -126,7 +142,7 @@ def is_alive(pid: str) -> bool:
     """Say whether a process is there."""
     try:
         os.kill(int(pid), 0)
-    except (ValueError, ProcessLookupError):
+    except (ValueError, OverflowError, ProcessLookupError):
         return False
     except PermissionError:
         return True

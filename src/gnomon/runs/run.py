@@ -169,8 +169,7 @@ def load(path: str | Path) -> Run:
         found = manifest.get("schema") if isinstance(manifest, dict) else type(manifest).__name__
         raise IntegrityError(f"{folder}: unknown run schema {found!r}; this version reads {', '.join(KNOWN)}")
     try:
-        for key in ("suite", "system", "id", "plan", "facts"):
-            manifest[key]
+        msgspec.convert(manifest, StoredManifest)
         return _assemble(folder, manifest)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
@@ -178,6 +177,34 @@ def load(path: str | Path) -> Run:
         raise IntegrityError(
             f"{folder}: the run cannot be read ({type(error).__name__}: {error}); run 'gnomon verify' on it"
         ) from error
+
+
+class StoredRoster(msgspec.Struct):
+    """The cases as ``coverage.json`` holds them."""
+
+    ids: tuple[str, ...]
+    groups: tuple[str, ...]
+    tags: dict[str, tuple[str, ...]]
+    level: str
+
+    def roster(self) -> Roster:
+        """Return the cases."""
+        return Roster(self.ids, self.groups, self.tags, self.level)
+
+
+class StoredManifest(msgspec.Struct):
+    """What every manifest must hold."""
+
+    suite: str
+    system: str
+    id: str
+    plan: Plan
+    protocol: dict[str, Any]
+    protocol_fingerprint: str
+    data_fingerprint: str
+    prediction_fingerprint: str
+    facts: dict[str, Any]
+    summary: dict[str, Any]
 
 
 def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
@@ -189,12 +216,7 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
     return Run(
         manifest=manifest,
         coverage={"complete": bool(coverage["complete"]), **{k: v for k, v in coverage.items() if k != "roster"}},
-        roster=Roster(
-            tuple(roster["ids"]),
-            tuple(roster["groups"]),
-            {name: tuple(values) for name, values in roster["tags"].items()},
-            roster["level"],
-        ),
+        roster=msgspec.convert(roster, StoredRoster).roster(),
         tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz")),
         ledgers=packing.unpack_ledgers(packing.read_packed(ledgers)) if ledgers.is_file() else {},
         measures=tuple(registry.measure(record) for record in manifest["protocol"]["measures"]),

@@ -22,9 +22,9 @@ def hash_file(path: Path) -> str:
 def make(directory: Path) -> bytes:
     """Return the seal of a directory as it is now."""
     own = directory / NAME
-    files = sorted(path for path in directory.rglob("*") if not path.is_dir() and path != own)
+    files = sorted(path for path in directory.rglob("*") if _plain(path) and path != own)
     return b"".join(
-        f"{_content(path)}  ".encode() + os.fsencode(path.relative_to(directory).as_posix()) + b"\n" for path in files
+        f"{hash_file(path)}  ".encode() + os.fsencode(path.relative_to(directory).as_posix()) + b"\n" for path in files
     )
 
 
@@ -33,11 +33,13 @@ def problems(directory: Path) -> list[str]:
     path = directory / NAME
     if not path.is_file():
         return [f"{NAME} is missing: the run was not finished, or the file was removed"]
+    odd = [p for p in directory.rglob("*") if p.is_symlink() or not (p.is_dir() or p.is_file()) or "\n" in p.name]
+    out = [f"{str(p.relative_to(directory))!r}: a link, or not a plain file" for p in sorted(odd)]
     stored, now = path.read_bytes(), make(directory)
     if stored == now:
-        return []
+        return out
     sealed, found = _entries(stored), _entries(now)
-    out = [f"{name}: sealed but missing" for name in sorted(sealed.keys() - found.keys())]
+    out += [f"{name}: sealed but missing" for name in sorted(sealed.keys() - found.keys())]
     out += [f"{name}: not in the seal" for name in sorted(found.keys() - sealed.keys())]
     changed = sorted(name for name in sealed.keys() & found.keys() if sealed[name] != found[name])
     out += [f"{name}: content differs from the seal" for name in changed]
@@ -49,6 +51,5 @@ def _entries(seal: bytes) -> dict[str, str]:
     return {line[66:]: line[:64] for line in lines}
 
 
-def _content(path: Path) -> str:
-    """Return the hash of a file; what is not a plain file (a link, a pipe) never agrees with a seal."""
-    return hash_file(path) if path.is_file() and not path.is_symlink() else "not a plain file".ljust(64, "-")
+def _plain(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+import pyarrow.parquet as pq
 
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.evidence import Claim
 from gnomon.core.measure import by_family
 from gnomon.inference.scoring import Score, derive
-from gnomon.intake.tables import read_table
 from gnomon.runs import seal
 from gnomon.runs.content import table_digest
 from gnomon.runs.directory import scores_bytes
-from gnomon.runs.run import Run, counted, load, run_id
+from gnomon.runs.run import Run, counted, load, run_id, summary
 
 ROUNDING = 1e-9
 """Scores derived again may differ by this much where numerical libraries differ; the seal covers every byte."""
@@ -79,13 +79,14 @@ def _identities(run: Run) -> tuple[list[str], str]:
         tallies = run.tallies[family]
         if tallies.n_cases != len(run.roster):
             problems.append(f"{family}: {tallies.n_cases} tallies for {len(run.roster)} cases")
+            continue
         problems += [f"{family}: {text}" for text in measure.identities(tallies, run.ledgers)]
     return problems, f"tallies of {len(run.roster)} cases are possible counts and agree with the ledgers"
 
 
 def _predictions(run: Run) -> tuple[list[str], str]:
     path = Path(run.path or "") / "predictions.parquet"
-    if table_digest(read_table(path)) == run.manifest["prediction_fingerprint"]:
+    if table_digest(pq.read_table(path)) == run.manifest["prediction_fingerprint"]:
         return [], "the stored predictions have the recorded fingerprint"
     return ["predictions.parquet does not have the recorded fingerprint"], ""
 
@@ -101,6 +102,17 @@ def _claims(run: Run) -> tuple[list[str], str]:
     if tuple(claim.judge(facts) for claim in claims) != run.verdicts:
         wrong.append("the verdicts on claims do not follow from the facts")
     return wrong, f"verdicts on {len(claims)} claims follow from the facts"
+
+
+def _coverage(run: Run) -> tuple[list[str], str]:
+    problems = []
+    rows, cells = run.coverage.get("rows"), run.coverage.get("cells")
+    whole = (not rows or rows["scored"] == rows["truth"]) and (not cells or not cells["missing"])
+    if run.complete != whole:
+        problems.append(f"complete is {run.complete}, but the counts say {whole}")
+    if run.manifest["summary"] != summary(run.scores[0], run.coverage):
+        problems.append("the summary in the manifest does not follow from scores and coverage")
+    return problems, "completeness and summary follow from the counts"
 
 
 def _headline(run: Run) -> tuple[list[str], str]:
@@ -138,6 +150,7 @@ CHECKS: dict[str, Callable[[Run], tuple[list[str], str]]] = {
     "fingerprints": _fingerprints,
     "identities": _identities,
     "predictions": _predictions,
+    "coverage": _coverage,
     "claims": _claims,
     "form": _headline,
     "scores": _scores,

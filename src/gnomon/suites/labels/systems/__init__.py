@@ -103,7 +103,8 @@ def find(name: str) -> type[Any]:
 def identity(name: str) -> str:
     """Return what the result of a system depends on besides its options: the hash of its source."""
     kind = find(name)
-    source = Path(inspect.getfile(kind)).read_bytes()
+    where = name.rpartition(":")[0]
+    source = Path(where if where.endswith(".py") else inspect.getfile(kind)).read_bytes()
     return f"{kind.__qualname__}:{hashlib.sha256(source).hexdigest()}"
 
 

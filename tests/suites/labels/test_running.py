@@ -1,0 +1,155 @@
+"""``gnomon run labels``: folds over groups through the engine. Expected values by hand or by plain references."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gnomon
+from gnomon.core.errors import InputError, WorkError
+from gnomon.core.options import build
+from gnomon.suites.labels.options import SimulateOptions
+from gnomon.suites.labels.simulate import simulate
+
+
+@pytest.fixture
+def truth(tmp_path):
+    return simulate(build(SimulateOptions, {"directory": str(tmp_path / "data"), "groups": 8, "rows": 30}))[0]
+
+
+def test_built_in_systems_are_ordered_as_they_should_be(truth, tmp_path):
+    result = gnomon.run("labels", truth=truth, out=tmp_path / "runs")
+    scores = {name: values["macro_f1"] for name, values in result.scores.items()}
+    assert scores["nearest_mean"] > 0.5 > max(scores["majority"], scores["stratified"])
+    assert result.complete
+    assert all(run.coverage["cells"] == {"total": 5, "done": 5, "missing": []} for run in result.runs)
+
+
+def test_majority_by_a_plain_reference(tmp_path):
+    """Leave-one-group-out majority vote, computed by hand below."""
+    table = {
+        "id": list("abcdef"),
+        "label": ["x", "x", "x", "y", "y", "y"],
+        "group": ["g", "g", "h", "h", "i", "i"],
+    }
+    run = gnomon.run("labels", truth=table, systems=("majority",), folds=3, out=tmp_path).runs[0]
+    # without g: x 1, y 3 -> y for a, b (both wrong); without h: x 2, y 2 -> x, the first, for c (right), d (wrong);
+    # without i: x 3, y 1 -> x for e, f (both wrong)
+    assert run.find("accuracy").value == pytest.approx(1 / 6)
+
+
+SPY = """
+import json, os
+import numpy as np
+
+class Spy:
+    def fit(self, features, labels, rng):
+        self.seen = len(labels)
+        self.features = features.shape[1]
+
+    def predict(self, features):
+        with open(os.environ["SPY_LOG"], "a") as log:
+            log.write(json.dumps([self.seen, len(features), self.features]) + "\\n")
+        return np.full(len(features), "walking")
+"""
+
+
+def test_a_system_from_a_file_never_sees_its_test_groups(truth, tmp_path, monkeypatch):
+    (tmp_path / "spy.py").write_text(SPY)
+    monkeypatch.setenv("SPY_LOG", str(tmp_path / "log"))
+    gnomon.run("labels", truth=truth, systems=(f"{tmp_path / 'spy.py'}:Spy",), folds=4, out=tmp_path / "runs")
+    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert lines == [[180, 60, 3]] * 4
+
+
+def test_a_changed_system_is_run_again(truth, tmp_path, monkeypatch):
+    monkeypatch.setenv("SPY_LOG", str(tmp_path / "log"))
+    for text in (SPY, SPY.replace("walking", "sitting")):
+        (tmp_path / "spy.py").write_text(text)
+        gnomon.run("labels", truth=truth, systems=(f"{tmp_path / 'spy.py'}:Spy",), folds=4, out=tmp_path / "runs")
+    assert len((tmp_path / "log").read_text().splitlines()) == 8
+
+
+FRAGILE = """
+import numpy as np
+
+class Fragile:
+    def fit(self, features, labels, rng):
+        self.label = labels[0]
+
+    def predict(self, features):
+        if features[0, 0] == np.float64(%r):
+            raise RuntimeError("the third fold hurts")
+        return np.full(len(features), self.label)
+"""
+
+
+def test_a_failing_fold_leaves_a_partial_run_that_says_so(truth, tmp_path):
+    import pyarrow.parquet as pq
+
+    options = {"truth": truth, "folds": 4, "retries": 0, "out": tmp_path / "runs"}
+    gnomon.run("labels", systems=("majority",), **options)
+    (data,) = (tmp_path / "runs" / "store").glob("??/*/data.parquet")
+    table = pq.read_table(data)
+    first = table["x:x1"].to_numpy()[table["__fold__"].to_numpy() == 2][0]
+    (tmp_path / "fragile.py").write_text(FRAGILE % float(first))
+    system = f"{tmp_path / 'fragile.py'}:Fragile"
+    result = gnomon.run("labels", systems=(system, "majority"), **options)
+    run = next(run for run in result.runs if run.system == system)
+    assert not result.complete
+    assert run.coverage["cells"]["done"] == 3
+    assert run.coverage["cells"]["missing"] == [
+        {"cell": f"{system} fold 2", "why": "RuntimeError: the third fold hurts (1 attempt)"}
+    ]
+    assert any("partial: 3 of 4 cells" in note for note in result.tables["scores"].notes)
+    assert result.record()["missing"] == {f"{system} fold 2": "RuntimeError: the third fold hurts (1 attempt)"}
+    assert all(check.passed for check in gnomon.verify(run.path))
+    with pytest.raises(InputError, match="3 of 4 cells"):
+        gnomon.compare(result)
+
+
+def test_nothing_done_is_an_error(tmp_path):
+    table = {"id": list("abcd"), "label": list("xyxy"), "group": list("gghh")}
+    with pytest.raises(WorkError, match=r"no cell was done.*needs numeric feature columns"):
+        gnomon.run("labels", truth=table, systems=("nearest_mean",), folds=2, out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"systems": ("nothing",)}, "built in are majority, stratified, nearest_mean"),
+        ({"systems": ("absent.py:X",)}, "no such file"),
+        ({"systems": ("absent_module:X",)}, "cannot be imported"),
+        ({"systems": ("json:loads",)}, "a class with fit and predict"),
+        ({"truth": "absent.csv"}, "no such file"),
+    ],
+)
+def test_bad_input_is_named(truth, tmp_path, options, words):
+    with pytest.raises(InputError, match=words):
+        gnomon.run("labels", **{"truth": truth, "out": tmp_path, **options})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [({"folds": 9}, "9 folds need at least as many groups"), ({"features": ("nope",)}, "no column 'nope'")],
+)
+def test_bad_data_fails_the_artefact_and_names_it(truth, tmp_path, options, words):
+    with pytest.raises(WorkError, match=f"needs 'data', which failed: .*{words}"):
+        gnomon.run("labels", truth=truth, out=tmp_path, **options)
+    (record,) = (tmp_path / "store" / "failures").glob("*.json")
+    assert words in json.loads(record.read_text())["error"]
+
+
+def test_folds_keep_groups_together_and_are_even(truth, tmp_path):
+    from gnomon.suites.labels.cells import deal
+
+    groups = np.repeat([f"g{i}" for i in range(10)], 3)
+
+    class Column:
+        def to_pylist(self):
+            return groups.tolist()
+
+    folds = deal(Column(), 4, seed=1)
+    assert all(len(set(folds[groups == name])) == 1 for name in set(groups))
+    assert sorted(np.bincount(folds)) == [6, 6, 9, 9]
+    assert not np.array_equal(folds, deal(Column(), 4, seed=2))
