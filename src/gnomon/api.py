@@ -144,7 +144,9 @@ def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | N
         outcome = work(handed.plan, options, stream=stream)
         evaluations, missing = handed.assemble(outcome), outcome.missing
         if not evaluations:
-            raise WorkError(f"no cell was done: {some([f'{name}: {why}' for name, why in missing.items()], show=2)}")
+            raise WorkError(
+                f"no cell was done: {some([f'{name}: {why}' for name, why in missing.items()], show=1, sentences=True)}"
+            )
     else:
         evaluations = handed
     plan = Plan(options.interval, options.level, options.resamples, options.seed)

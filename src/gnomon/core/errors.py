@@ -36,8 +36,8 @@ class WorkError(GnomonError):
     """Work that was asked for failed or is only partly there."""
 
 
-def some(items: Iterable[object], total: int | None = None, *, show: int = 5) -> str:
-    """Name the first few of many items with their count, for an error message.
+def some(items: Iterable[object], total: int | None = None, *, show: int = 5, sentences: bool = False) -> str:
+    """Name the first few of many items with their count, for an error message; sentences are kept as they are.
 
     >>> some(["a", "b", "c"], show=2)
     "'a', 'b' and 1 more (3 in all)"
@@ -46,7 +46,7 @@ def some(items: Iterable[object], total: int | None = None, *, show: int = 5) ->
     """
     values = list(items)
     count = len(values) if total is None else total
-    head = ", ".join(_short(value) for value in values[:show])
+    head = "; ".join(map(str, values[:show])) if sentences else ", ".join(_short(value) for value in values[:show])
     rest = count - min(show, len(values))
     return f"{head} and {rest} more ({count} in all)" if rest > 0 else head
 

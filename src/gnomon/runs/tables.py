@@ -119,7 +119,7 @@ def partial(run: Run) -> str:
     cells: Any = run.coverage.get("cells")
     if cells:
         missing = [f"{item['cell']}: {item['why']}" for item in cells["missing"]]
-        return f"partial: {cells['done']} of {cells['total']} cells; missing {some(missing, show=3)}"
+        return f"partial: {cells['done']} of {cells['total']} cells; missing {some(missing, show=3, sentences=True)}"
     rows: Any = run.coverage.get("rows")
     return f"partial: {rows['scored']} of {rows['truth']} rows scored" if rows else "partial"
 
