@@ -165,6 +165,7 @@ def test_completion_script(capsys, shell):
 def test_demo_quick(capsys, tmp_path):
     code, out, _ = call(capsys, "demo", "--quick", "--out", tmp_path / "demo")
     assert code == 0
-    assert "2 of 2 runs verified" in out
+    assert "5 of 5 runs verified" in out
+    assert "$ gnomon run labels" in out
     assert "Open next" in out
     assert "$ gnomon score labels" in out

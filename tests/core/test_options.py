@@ -108,6 +108,10 @@ def test_building_fills_in_defaults():
         ("seed", 2**70, 2**70),
         ("loss", -1e300, -1e300),
         ("share", 0.0, 0.0),
+        ("share", np.int64(1), 1.0),
+        ("share", np.uint8(0), 0.0),
+        ("loss", np.int32(-7), -7.0),
+        ("loss", np.float64(0.25), np.float64(0.25)),
     ],
 )
 def test_values_are_kept_in_the_kind_of_the_field(name, given, kept):
@@ -132,9 +136,13 @@ def test_values_are_kept_in_the_kind_of_the_field(name, given, kept):
         ("loss", 2, "option 'loss': expected at most 1.5, but got 2.0"),
         ("share", "x", "expected float"),
         ("share", True, "expected float"),
-        ("share", 1.5, "option 'share': expected 0 to 1, but got 1.5"),
-        ("share", float("inf"), "expected 0 to 1, but got inf"),
-        ("share", float("nan"), "expected 0 to 1, but got nan"),
+        ("share", np.True_, "expected float"),
+        ("share", np.int64(2), "expected 0.0 to 1.0, but got 2.0"),
+        ("share", None, "expected float, but got None"),
+        ("loss", 10**400, "option 'loss': expected float, but got 1000"),
+        ("share", 1.5, "option 'share': expected 0.0 to 1.0, but got 1.5"),
+        ("share", float("inf"), "expected 0.0 to 1.0, but got inf"),
+        ("share", float("nan"), "expected 0.0 to 1.0, but got nan"),
         ("loss", float("nan"), "expected at most 1.5, but got nan"),
         ("mode", "quick", "option 'mode': expected one of fast, slow, but got 'quick'"),
         ("mode", b"fast", "expected str"),
@@ -146,6 +154,11 @@ def test_values_are_kept_in_the_kind_of_the_field(name, given, kept):
 def test_values_of_another_kind_are_refused(name, given, message):
     with pytest.raises(InputError, match=message):
         build(Struct, {"truth": "t", name: given})
+
+
+def test_a_limit_is_shown_with_all_its_digits():
+    with pytest.raises(InputError, match="expected 100 to 1000000, but got 1000001"):
+        build(ScoringOptions, {"resamples": 1_000_001})
 
 
 def test_a_required_option_is_asked_for_with_its_help():

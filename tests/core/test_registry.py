@@ -133,6 +133,18 @@ def test_a_second_plug_in_that_is_broken_says_why(plug_in):
     assert [item.why for item in registry.broken()] == ["expected a Suite, but got int"]
 
 
+@pytest.mark.parametrize("value", ["{module}:NOTHING", "{module}:SUITE"], ids=["does not load", "is no suite"])
+def test_a_broken_plug_in_does_not_take_the_name_of_a_good_one(plug_in, value):
+    other = Suite("toy", "another toy", {}, "")
+    plug_in(suite_point(value=value, SUITE=3), suite_point(), suite_point(SUITE=other))
+    assert registry.suites() == {"toy": TOY}
+    assert registry.suite("toy") is TOY
+    first, second = registry.broken()
+    assert (first.source, first.name) == (value.format(module="plug_in_0"), "toy")
+    assert first.why != "another plug-in has this name"
+    assert (second.source, second.why) == ("plug_in_2:SUITE", "another plug-in has this name")
+
+
 def test_asking_for_a_broken_suite_says_why_it_is_broken(plug_in):
     plug_in(suite_point("bad", SUITE=3), suite_point())
     with pytest.raises(InputError, match=r"plug-in 'bad' .* is skipped: expected a Suite, but got int"):

@@ -78,6 +78,15 @@ def test_ranges_have_a_start_and_an_end_per_sample(name, shape):
         samples(**{name: np.zeros(shape)})
 
 
+@pytest.mark.parametrize("name", ["input_range", "target_range"])
+@pytest.mark.parametrize(
+    "ranges", [[["now", "then"]] * 2, [[0, 1], [2]], [[0, {}]] * 2], ids=["text", "ragged", "dict"]
+)
+def test_ranges_are_numbers(name, ranges):
+    with pytest.raises(GnomonError, match=f"{name} must be ranges of numbers"):
+        samples(**{name: ranges})
+
+
 @pytest.mark.parametrize("shape", [(0,), (0, 2)])
 def test_no_ranges_may_come_in_any_empty_shape(shape):
     empty = samples(ids=(), cases=(), parts=(), input_range=np.zeros(shape), target_range=[])

@@ -142,6 +142,7 @@ def test_taking_rows_keeps_classes_and_type():
         (np.zeros((2, 2), bool), r"booleans of shape \(n, 3\), but got bool \(2, 2\)"),
         (np.zeros((2, 3), int), "but got int64"),
         (np.zeros(3, bool), r"but got bool \(3,\)"),
+        ([[True] * 3, [True]], "LabelSets: expected a regular array"),
     ],
 )
 def test_label_sets_are_booleans_per_class(members, message):
@@ -189,7 +190,16 @@ def test_intervals_of_no_length_are_accepted():
         ({"ends": [[1.0], [2.0, 3.0]]}, "Intervals.ends: expected a regular array of numbers"),
         ({"scores": [{}, {}]}, "Intervals.scores: expected a regular array of numbers"),
         ({"codes": [0, 3]}, "code 3 at 1"),
-        ({"window": (5, 5)}, r"window: expected start < end, but got \[5.0, 5.0\)"),
+        ({"window": (5, 5)}, r"window: expected start < end, but got \(5, 5\)"),
+        ({"window": (6, 5)}, r"window: expected start < end, but got \(6, 5\)"),
+        ({"window": (1,)}, r"window: expected start < end, but got \(1,\)"),
+        ({"window": (0, 1, 2)}, r"window: expected start < end, but got \(0, 1, 2\)"),
+        ({"window": ()}, r"window: expected start < end, but got \(\)"),
+        ({"window": 10}, "window: expected 1 dimension"),
+        ({"window": None}, "window: expected a regular array of numbers"),
+        ({"window": ("0", "10")}, "window: expected a regular array of numbers"),
+        ({"window": (0, 10**400)}, "window: expected a regular array of numbers"),
+        ({"starts": ["0", "2"]}, "Intervals.starts: expected a regular array of numbers: got <U1"),
         ({"window": (0, np.inf)}, "window"),
         ({"window": (np.nan, 1)}, "window"),
     ],
@@ -225,7 +235,8 @@ def test_no_boxes_are_boxes():
         ({"geometry": [[0, 0, 2, 1, 1, 1], [0, 5, 0, 1, 1, 1]]}, "box 0: its minimum exceeds"),
         ({"geometry": [[0] * 6, [0] * 5]}, "Boxes.geometry: expected a regular array of numbers"),
         ({"geometry": [["x"] * 6] * 2}, "Boxes.geometry: expected a regular array of numbers"),
-        ({"geometry": None}, "expected shape"),
+        ({"geometry": None}, "Boxes.geometry: expected a regular array of numbers: got object"),
+        ({"geometry": [["1"] * 6] * 2}, "Boxes.geometry: expected a regular array of numbers: got <U1"),
         ({"scores": ["high", "low"]}, "Boxes.scores: expected a regular array of numbers"),
     ],
 )
@@ -265,6 +276,9 @@ def test_a_joint_may_be_marked_invalid_and_hold_anything():
         ({"fps": 0}, "fps: expected a rate above 0, but got 0"),
         ({"fps": -25.0}, "fps: expected a rate above 0, but got -25.0"),
         ({"fps": np.nan}, "fps: expected a rate above 0, but got nan"),
+        ({"fps": np.inf}, "fps: expected a rate above 0, but got inf"),
+        ({"fps": "25"}, "fps: expected a rate above 0, but got 25"),
+        ({"valid": [[True] * 3, [True]]}, "Skeletons.valid: expected a regular array"),
         ({"valid": np.ones((2, 2), bool)}, r"valid: expected shape \(2, 3\), but got \(2, 2\)"),
         ({"names": ("hip",)}, "expected 3 names, but got 1"),
     ],
@@ -322,6 +336,14 @@ def test_narrow_ranks_are_added_without_overflow():
         Rankings(np.array([250], np.uint8), np.array([10], np.uint8), 259, "pool")
 
 
+def test_the_largest_ranks_do_not_wrap_around():
+    top = 2**63 - 1
+    assert len(Rankings([top - 1], [1], top, "pool")) == 1
+    for greater, equal in ((top, 1), (1, top), (top, top)):
+        with pytest.raises(InputError, match=f"a sum of at most {top}"):
+            Rankings([greater], [equal], top, "pool")
+
+
 def test_no_ranks_are_ranks():
     assert len(Rankings([], [], 5, "pool")) == 0
 
@@ -343,7 +365,11 @@ def test_ranks_are_columns_of_one_length():
         ([[1.0], [1.0, 2.0]], "Vectors: expected a regular array of numbers"),
         ([["far"]], "Vectors: expected a regular array of numbers"),
         ([[10**400]], "Vectors: expected a regular array of numbers"),
-        ([[None]], "not finite"),
+        ([[None]], "Vectors: expected a regular array of numbers: got object"),
+        ([["1.5"]], "Vectors: expected a regular array of numbers: got <U3"),
+        ([[b"1"]], "Vectors: expected a regular array of numbers: got |S1"),
+        ([[1j]], "Vectors: expected a regular array of numbers: got complex128"),
+        (np.array([["2020-01-01"]], "M8[D]"), "Vectors: expected a regular array of numbers: got datetime64"),
         ([[{}]], "Vectors: expected a regular array of numbers"),
     ],
 )

@@ -259,11 +259,15 @@ def test_counts_that_may_not_fit_their_sum_are_refused(values):
         tally.total()
     with pytest.raises(GnomonError, match="counts past what 64 bits hold"):
         tally.without_each()
+    with pytest.raises(GnomonError, match="field 'n' of a tally counts past what 64 bits hold"):
+        tally.grouped(np.zeros(len(values), int), 2)
 
 
 @pytest.mark.parametrize("values", [[2**62], [2**61, 2**61], [2**61 - 1] * 3])
 def test_large_counts_that_fit_are_added(values):
-    assert Tallies((Field("n"),), {}, {"n": np.array(values)}).total()["n"] == sum(values)
+    tally = Tallies((Field("n"),), {}, {"n": np.array(values)})
+    assert tally.total()["n"] == sum(values)
+    assert tally.grouped(np.ones(len(values), int), 2).fields["n"].tolist() == [0, sum(values)]
 
 
 @pytest.mark.parametrize("values", [[1e308, 1e308], [-1.7e308, -1.7e308, 1.0]])
@@ -354,6 +358,11 @@ def test_grouping_one_case_each_in_another_order_moves_rows():
         ([[0, 1]], 2),
         ([], 2),
         ([0.0, np.nan], 2),
+        ([0.5, 1.5], 2),
+        ([0.0, 1.0], 2),
+        ([True, False], 2),
+        (["0", "1"], 2),
+        ([0, None], 2),
         ([0, 0], 0),
     ],
 )

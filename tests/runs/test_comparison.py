@@ -90,6 +90,11 @@ def test_one_run_is_not_compared(small_run):
             {"roster": Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "a", "b", "d"), {"room": ("h", "l", "l", "l")})},
             "group their cases differently",
         ),
+        (
+            # The same three groups, but the second case belongs to another of them.
+            {"roster": Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "b", "b", "c"), {"room": ("h", "l", "l", "l")})},
+            "group their cases differently",
+        ),
     ],
 )
 def test_runs_of_different_work_are_not_compared(evaluation, small_run, changes, message):

@@ -116,6 +116,37 @@ def test_a_file_is_no_folder_for_runs(small_run, tmp_path):
         publish(small_run, tmp_path / "runs")
 
 
+@pytest.mark.parametrize("kind", ["file", "link to a folder", "dangling link"])
+def test_a_run_takes_the_place_of_no_file_and_no_link(small_run, tmp_path, kind):
+    elsewhere, target = tmp_path / "elsewhere", tmp_path / "runs" / small_run.manifest["id"]
+    target.parent.mkdir()
+    if kind == "file":
+        target.write_text("mine")
+    else:
+        target.symlink_to(elsewhere)
+    if kind == "link to a folder":
+        elsewhere.mkdir()
+        (elsewhere / "mine.txt").write_text("mine")
+    with pytest.raises(InputError, match="expected a run directory or nothing, but it is a file or a link: remove it"):
+        publish(small_run, target.parent)
+    assert list(target.parent.iterdir()) == [target]
+    assert target.is_symlink() == (kind != "file")
+    assert target.read_text() == "mine" if kind == "file" else elsewhere.exists() == (kind == "link to a folder")
+
+
+@pytest.mark.parametrize("name", ["x" * 300, "deep/" * 2000], ids=["long", "deep"])
+def test_a_name_that_no_folder_can_have_is_refused(small_run, tmp_path, name):
+    with pytest.raises(InputError, match="cannot be used as a folder"):
+        publish(small_run, tmp_path / name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_with_a_nul_is_refused(small_run, tmp_path):
+    with pytest.raises(InputError, match="cannot be used as a folder"):
+        publish(small_run, f"{tmp_path}/a\0b")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_folder_of_runs_inside_a_file_cannot_be_made(small_run, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(WorkError, match="it was not published"):
@@ -226,6 +257,24 @@ def test_where_folders_cannot_be_swapped_the_old_run_makes_room(small_run, store
     assert list(again.path.parent.iterdir()) == [again.path]
 
 
+def test_where_folders_cannot_be_swapped_a_failed_rename_brings_the_old_run_back(small_run, stored_run, monkeypatch):
+    before, plain, hit = contents(stored_run.path), Path.rename, []
+
+    def rename(path, target):
+        if Path(target) == stored_run.path and not path.name.endswith("-old"):
+            hit.append(path)
+            full_disk()
+        return plain(path, target)
+
+    monkeypatch.setattr(ctypes, "CDLL", no_library)
+    monkeypatch.setattr(Path, "rename", rename)
+    with pytest.raises(WorkError, match="No space left on device; it was not published"):
+        publish(small_run, stored_run.path.parent)
+    assert len(hit) == 1
+    assert contents(stored_run.path) == before
+    assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
+
+
 def test_publishers_of_one_run_do_not_disturb_each_other(small_run, tmp_path):
     failed = []
 
@@ -255,7 +304,7 @@ def gone():
 
 
 def test_drafts_of_processes_that_are_gone_are_swept(small_run, tmp_path, gone):
-    names = [f".draft-{gone}-0123abcd", ".draft-system-0123abcd", ".draft-"]
+    names = [f".draft-{gone}-0123abcd", ".draft-system-0123abcd", ".draft-", f".draft-{10**30}-0123abcd"]
     for name in names:
         (tmp_path / name / "deep").mkdir(parents=True)
         (tmp_path / name / "manifest.json").write_text("{}")
@@ -284,6 +333,10 @@ def test_a_process_that_may_not_be_asked_is_alive(monkeypatch):
     monkeypatch.setattr(directory.os, "kill", refuse)
     assert directory.is_alive("1")
     assert not directory.is_alive("text")
+
+
+def test_a_number_that_no_process_can_have_is_not_alive():
+    assert not directory.is_alive(str(10**30))
 
 
 def test_a_killed_publisher_leaves_a_draft_that_the_next_one_sweeps(small_run, tmp_path, gone, monkeypatch):

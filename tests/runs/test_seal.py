@@ -90,8 +90,16 @@ def test_a_file_that_is_called_like_the_seal_is_covered(folder):
 @pytest.mark.parametrize("target", ["a.txt", "nothing", "../elsewhere.txt"], ids=["inside", "dangling", "outside"])
 def test_an_added_link_is_named(folder, target):
     (folder.parent / "elsewhere.txt").write_text("x")
-    (folder / "link").symlink_to(target)
-    assert seal.problems(folder) == ["link: not in the seal"]
+    (folder / "deep" / "link").symlink_to(target)
+    assert seal.problems(folder) == ["'deep/link': a link, or not a plain file"]
+
+
+def test_a_link_to_a_folder_is_named_and_not_entered(folder):
+    elsewhere = folder.parent / f"{folder.name}-elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "new.txt").write_text("x")
+    (folder / "link").symlink_to(elsewhere)
+    assert seal.problems(folder) == ["'link': a link, or not a plain file"]
 
 
 def test_a_file_that_became_a_link_to_the_same_content_is_named(folder):
@@ -99,13 +107,39 @@ def test_a_file_that_became_a_link_to_the_same_content_is_named(folder):
     (folder / "a.txt").rename(elsewhere)
     (folder / "a.txt").symlink_to(elsewhere)
     assert (folder / "a.txt").read_bytes() == b"first"
-    assert seal.problems(folder) == ["a.txt: content differs from the seal"]
+    assert seal.problems(folder) == ["'a.txt': a link, or not a plain file", "a.txt: sealed but missing"]
+
+
+def test_a_seal_that_became_a_link_is_named(folder):
+    elsewhere = folder.parent / f"{folder.name}.seal"
+    (folder / seal.NAME).rename(elsewhere)
+    (folder / seal.NAME).symlink_to(elsewhere)
+    assert seal.problems(folder) == [f"{seal.NAME!r}: a link, or not a plain file"]
+
+
+def test_a_new_seal_leaves_links_out_and_they_are_still_named(folder):
+    before = (folder / seal.NAME).read_bytes()
+    (folder / "link").symlink_to("a.txt")
+    assert seal.make(folder) == before
+    assert seal.problems(folder) == ["'link': a link, or not a plain file"]
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_name_of_two_lines_is_named_also_after_a_new_seal(folder, kind):
+    # In a seal such a name would read as two entries.
+    path = folder / f"new\n{'0' * 64}  a.txt"
+    if kind == "file":
+        path.write_text("x")
+    else:
+        path.mkdir()
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+    assert seal.problems(folder) == [f"{path.name!r}: a link, or not a plain file"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 def test_a_pipe_is_named_and_not_waited_for(folder):
     os.mkfifo(folder / "pipe")
-    assert seal.problems(folder) == ["pipe: not in the seal"]
+    assert seal.problems(folder) == ["'pipe': a link, or not a plain file"]
 
 
 @pytest.fixture

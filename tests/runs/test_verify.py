@@ -21,7 +21,8 @@ from gnomon.runs.provenance import Clock
 from gnomon.runs.run import make
 from gnomon.runs.verify import verify
 
-CHECKS = ["seal", "readable", "fingerprints", "identities", "predictions", "claims", "form", "scores"]
+CHECKS = ["seal", "readable", "fingerprints", "identities", "predictions", "coverage", "claims", "form", "scores"]
+SUMMARY = "the summary in the manifest does not follow from scores and coverage"
 DISAGREE = "classification: the confusion ledger does not sum to the tallies"
 
 
@@ -151,9 +152,55 @@ def test_a_changed_score_is_found_although_the_seal_is_new(folder, key):
 
 
 @pytest.mark.parametrize("change", [{"n": 12}, {"groups": 30}, {"notes": []}, {"why": "x"}, {"value": None}])
-def test_whatever_defends_a_score_is_checked_too(folder, change):
-    edit(folder, "scores.json", lambda value: value["scores"][0].update(change))
-    assert list(problems(folder)) == ["scores"]
+@pytest.mark.parametrize("row", [0, 1], ids=["headline", "other"])
+def test_whatever_defends_a_score_is_checked_too(folder, row, change):
+    edit(folder, "scores.json", lambda value: value["scores"][row].update(change))
+    summed_up = row == 0 and change.keys() & {"n", "groups", "value"}
+    assert list(problems(folder)) == (["coverage", "scores"] if summed_up else ["scores"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"value": 0.999},
+        {"low": None},
+        {"high": 1.0},
+        {"n": 12},
+        {"groups": 30},
+        {"headline": "accuracy"},
+        {"complete": False},
+        {"cells": {"done": 4, "total": 4}},
+        {"extra": 1},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_forged_summary_is_found(folder, change):
+    edit(folder, "manifest.json", lambda manifest: manifest["summary"].update(change))
+    assert problems(folder) == {"coverage": (SUMMARY,)}
+
+
+@pytest.mark.parametrize(
+    "coverage",
+    [
+        {"complete": False, "rows": {"truth": 12, "scored": 11, "missing": 1, "extra": 0}},
+        {"complete": False, "cells": {"done": 3, "total": 4, "missing": 1}},
+        {"complete": False, "rows": {"truth": 11, "scored": 11}, "cells": {"done": 3, "total": 4, "missing": 1}},
+    ],
+    ids=["rows", "cells", "rows and cells"],
+)
+def test_a_partial_run_that_is_called_complete_is_found(evaluation, tmp_path, coverage):
+    folder = publish(make(dataclasses.replace(evaluation, coverage=coverage), Plan(), Clock()), tmp_path).path
+    assert problems(folder) == {}
+    edit(folder, "coverage.json", lambda value: value.update(complete=True))
+    wrong = "complete is True, but the counts say False"
+    assert problems(folder) == {"coverage": (wrong, SUMMARY)}
+    edit(folder, "manifest.json", lambda manifest: manifest["summary"].update(complete=True))
+    assert problems(folder) == {"coverage": (wrong,)}
+
+
+def test_a_complete_run_that_is_called_partial_is_found(folder):
+    edit(folder, "coverage.json", lambda value: value.update(complete=False))
+    assert problems(folder) == {"coverage": ("complete is False, but the counts say True", SUMMARY)}
 
 
 def test_a_removed_score_is_found(folder):
@@ -229,10 +276,11 @@ def test_a_ledger_that_does_not_agree_with_the_tallies_is_found(folder, change):
     assert problems(folder) == {"identities": (DISAGREE,)}
 
 
-def test_a_ledger_over_other_classes_is_found(folder):
+@pytest.mark.parametrize("sides", [("truth",), ("predicted",), ("truth", "predicted")], ids=" and ".join)
+def test_a_ledger_over_other_classes_is_found(folder, sides):
     path = folder / "ledgers.npz"
     ledger = packing.unpack_ledgers(packing.read_packed(path))["confusion"]
-    labels = {name: values[::-1] for name, values in ledger.labels.items()}
+    labels = {name: values[::-1] if name in sides else values for name, values in ledger.labels.items()}
     packing.write_npz(path, packing.pack_ledgers({"confusion": Ledger(ledger.case, ledger.columns, labels)}))
     reseal(folder)
     assert problems(folder) == {"identities": (DISAGREE,)}
@@ -256,17 +304,37 @@ def test_a_run_without_ledgers_passes_every_check(evaluation, tmp_path):
     [
         with_labels(lambda labels: labels.__setitem__(0, "walk")),
         with_labels(lambda labels: labels.__setitem__(0, None)),
+        with_labels(lambda labels: labels.__setitem__(-1, "")),
+        with_labels(lambda labels: labels.__setitem__(0, "sit ")),
         with_labels(lambda labels: labels[::-1]),
         lambda table: table[:-1],
         lambda table: table.rename_columns(["id", "labels"]),
         lambda table: table.select(["label", "id"]),
         lambda table: table.append_column("score", pa.array([1.0] * table.num_rows)),
     ],
-    ids=["changed", "removed", "reordered", "row removed", "renamed", "columns swapped", "column added"],
+    ids=[
+        "changed",
+        "removed",
+        "emptied",
+        "padded",
+        "reordered",
+        "row removed",
+        "renamed",
+        "columns swapped",
+        "column added",
+    ],
 )
 def test_changed_predictions_are_found_although_the_seal_is_new(folder, change):
     edit_predictions(folder, change)
     assert problems(folder) == {"predictions": ("predictions.parquet does not have the recorded fingerprint",)}
+
+
+def test_predictions_are_checked_as_they_are_stored_not_as_they_would_be_taken_in(evaluation, tmp_path):
+    # Reading for scoring takes blank text for missing; the fingerprint tells them apart.
+    labels = ["", " ", " sit", None, *evaluation.table["label"].to_pylist()[4:]]
+    table = evaluation.table.set_column(1, "label", pa.array(labels))
+    folder = publish(make(dataclasses.replace(evaluation, table=table), Plan(), Clock()), tmp_path).path
+    assert problems(folder) == {}
 
 
 def test_the_same_predictions_in_another_file_pass(folder):
@@ -276,8 +344,10 @@ def test_the_same_predictions_in_another_file_pass(folder):
     assert problems(folder) == {}
 
 
-@pytest.mark.parametrize("content", [None, b"", b"PAR1"])
-def test_missing_or_damaged_predictions_are_reported(folder, content):
+@pytest.mark.parametrize(
+    ("content", "error"), [(None, "FileNotFoundError"), (b"", "ArrowInvalid"), (b"PAR1", "ArrowInvalid")]
+)
+def test_missing_or_damaged_predictions_are_reported(folder, content, error):
     path = folder / "predictions.parquet"
     path.unlink()
     if content is not None:
@@ -285,7 +355,7 @@ def test_missing_or_damaged_predictions_are_reported(folder, content):
     reseal(folder)
     found = problems(folder)
     assert list(found) == ["predictions"]
-    assert "could not be checked (InputError" in found["predictions"][0]
+    assert f"could not be checked ({error}" in found["predictions"][0]
 
 
 @pytest.mark.parametrize(("fact", "value"), [("groups", 6), ("cases", 400), ("groups", None), ("groups", "3")])
@@ -377,6 +447,7 @@ def test_tallies_of_another_number_of_cases_are_found(folder):
     reseal(folder)
     found = problems(folder)
     assert list(found) == ["identities", "scores"]
+    assert found["identities"] == ("classification: 3 tallies for 4 cases",)
     assert "could not be checked" in found["scores"][0]
 
 

@@ -8,7 +8,7 @@ from gnomon.core.suite import Step
 
 
 def steps(folder: Path, quick: bool) -> list[Step]:
-    """Generate data, score two systems on it."""
+    """Generate data, score two given systems on it, then fit and test three built-in ones."""
     data = folder / "data"
     files = {name: str(data / f"{name}.csv") for name in ("truth", "strong", "weak")}
     score = {
@@ -18,4 +18,5 @@ def steps(folder: Path, quick: bool) -> list[Step]:
         "out": str(folder / "runs"),
     }
     size = {"groups": 12, "rows": 60} if quick else {"groups": 40, "rows": 500}
-    return [Step("simulate", {"directory": str(data), **size}), Step("score", score)]
+    run = {"truth": files["truth"], "folds": 4, "out": str(folder / "built-in")}
+    return [Step("simulate", {"directory": str(data), **size}), Step("score", score), Step("run", run)]
