@@ -50,6 +50,7 @@ def test_the_digest_hashes_names_kind_validity_lengths_and_text_each_after_its_l
         ([True, None], b"boolean", struct.pack("<2q", 1, 0)),
         ([0.5, None], b"float", struct.pack("<2d", 0.5, 0.0)),
     ],
+    ids=["integers", "booleans", "floats"],
 )
 def test_the_digest_of_numbers_hashes_eight_bytes_each(values, kind, numbers):
     assert column_digest(pa.array(values)) == digest_of(kind, bytes([0b10000000]), numbers)

@@ -261,7 +261,7 @@ def test_where_folders_cannot_be_swapped_a_failed_rename_brings_the_old_run_back
     before, plain, hit = contents(stored_run.path), Path.rename, []
 
     def rename(path, target):
-        if Path(target) == stored_run.path and not path.name.endswith("-old"):
+        if Path(target) == stored_run.path and not path.name.startswith(".replaced"):
             hit.append(path)
             full_disk()
         return plain(path, target)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import numbers
 import operator
 import types
 import typing
@@ -152,8 +153,10 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
 def _number(value: Any, expected: type) -> Any:
     """Take whole numbers of other libraries for what they are; leave everything else to the check."""
     try:
-        return expected(operator.index(value))
-    except (TypeError, OverflowError):
+        return (
+            float(value) if expected is float and isinstance(value, numbers.Real) else expected(operator.index(value))
+        )
+    except (TypeError, ValueError, OverflowError):
         return value
 
 

@@ -165,12 +165,17 @@ class Skeletons:
         joints = _array(self.joints, "Skeletons")
         if joints.ndim != 3 or joints.shape[2] != 3 or joints.dtype.kind not in "fiu":
             raise InputError(f"Skeletons: expected numbers (N, J, 3), but got {joints.dtype} {joints.shape}")
-        if self.fps is not None and not (isinstance(self.fps, (int, float)) and 0 < self.fps < float("inf")):
-            raise InputError(f"Skeletons.fps: expected a rate above 0, but got {self.fps}")
+        if self.fps is not None:
+            fps = _floats(_array([self.fps], "Skeletons.fps"), 1, "Skeletons.fps")
+            if not fps[0] > 0:
+                raise InputError(f"Skeletons.fps: expected a rate above 0, but got {self.fps}")
+            _set(self, fps=float(fps[0]))
         finite: Array = np.asarray(np.isfinite(joints).all(axis=2))
-        valid = finite if self.valid is None else _array(self.valid, "Skeletons.valid", np.bool_)
-        if valid.shape != joints.shape[:2]:
-            raise InputError(f"Skeletons.valid: expected shape {joints.shape[:2]}, but got {valid.shape}")
+        valid = finite if self.valid is None else _array(self.valid, "Skeletons.valid")
+        if valid.shape != joints.shape[:2] or valid.dtype != np.bool_:
+            raise InputError(
+                f"Skeletons.valid: expected booleans {joints.shape[:2]}, but got {valid.dtype} {valid.shape}"
+            )
         if (valid & ~finite).any():
             sample, joint = np.argwhere(valid & ~finite)[0]
             raise InputError(f"Skeletons: joint {joint} of sample {sample} is marked valid but is not finite")

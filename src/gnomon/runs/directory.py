@@ -50,6 +50,8 @@ def publish(run: Run, out: str | Path) -> Run:
 def _usable(parent: Path, target: Path) -> None:
     """Refuse places that cannot hold a run."""
     try:
+        if "\0" in os.fspath(parent):
+            raise ValueError("the name holds a NUL character")
         if parent.exists() and not parent.is_dir():
             raise InputError(f"--out {parent}: expected a folder for runs, but it is a file")
         if target.is_symlink() or target.is_file():
@@ -100,7 +102,7 @@ def _move(draft: Path, target: Path) -> None:
     if not target.exists():
         draft.rename(target)
     elif not _exchange(draft, target):  # the old run is in the draft's place now, and goes with it
-        aside = draft.with_name(f"{draft.name}-old")
+        aside = target.with_name(f".replaced-{target.name}-{uuid.uuid4().hex[:8]}")
         target.rename(aside)
         try:
             draft.rename(target)

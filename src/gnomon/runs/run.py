@@ -81,7 +81,7 @@ class Run:
     @property
     def plan(self) -> Plan:
         """How intervals were made."""
-        return Plan(**self.manifest["plan"])
+        return msgspec.convert(self.manifest["plan"], Plan)
 
     @property
     def complete(self) -> bool:
@@ -179,6 +179,10 @@ def load(path: str | Path) -> Run:
         ) from error
 
 
+def _truth(value: Any) -> bool:
+    return msgspec.convert(value, bool)
+
+
 class StoredRoster(msgspec.Struct):
     """The cases as ``coverage.json`` holds them."""
 
@@ -215,7 +219,7 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
     ledgers = folder / "ledgers.npz"
     return Run(
         manifest=manifest,
-        coverage={"complete": bool(coverage["complete"]), **{k: v for k, v in coverage.items() if k != "roster"}},
+        coverage={**{k: v for k, v in coverage.items() if k != "roster"}, "complete": _truth(coverage["complete"])},
         roster=msgspec.convert(roster, StoredRoster).roster(),
         tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz")),
         ledgers=packing.unpack_ledgers(packing.read_packed(ledgers)) if ledgers.is_file() else {},

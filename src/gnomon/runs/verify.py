@@ -108,7 +108,9 @@ def _coverage(run: Run) -> tuple[list[str], str]:
     problems = []
     rows, cells = run.coverage.get("rows"), run.coverage.get("cells")
     whole = (not rows or rows["scored"] == rows["truth"]) and (not cells or not cells["missing"])
-    if run.complete != whole:
+    if rows and rows["scored"] != run.scores[0].n:
+        problems.append(f"coverage says {rows['scored']} rows scored, the tallies hold {run.scores[0].n}")
+    if (rows or cells) and run.complete != whole:
         problems.append(f"complete is {run.complete}, but the counts say {whole}")
     if run.manifest["summary"] != summary(run.scores[0], run.coverage):
         problems.append("the summary in the manifest does not follow from scores and coverage")
