@@ -8,7 +8,7 @@ from acceptance.toys import plan
 from gnomon.engine.job import work
 from gnomon.engine.options import EngineOptions
 
-CELLS, ROUNDS, EMPTY = 64, 400_000, 500
+CELLS, ROUNDS, EMPTY = 64, 600_000, 500
 
 
 def seconds(function: str, cells: int, executor: str, workers: int, **arguments: int) -> float:

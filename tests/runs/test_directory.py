@@ -19,6 +19,7 @@ from gnomon.core.errors import InputError, WorkError
 from gnomon.inference.intervals import Plan
 from gnomon.runs import directory, packing, seal
 from gnomon.runs.directory import publish
+from gnomon.runs.drafts import is_alive
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import load, make
 
@@ -329,14 +330,14 @@ def test_a_process_that_may_not_be_asked_is_alive(monkeypatch):
     def refuse(pid, signal):
         raise PermissionError
 
-    assert directory.is_alive(str(os.getpid()))
+    assert is_alive(str(os.getpid()))
     monkeypatch.setattr(directory.os, "kill", refuse)
-    assert directory.is_alive("1")
-    assert not directory.is_alive("text")
+    assert is_alive("1")
+    assert not is_alive("text")
 
 
 def test_a_number_that_no_process_can_have_is_not_alive():
-    assert not directory.is_alive(str(10**30))
+    assert not is_alive(str(10**30))
 
 
 def test_a_killed_publisher_leaves_a_draft_that_the_next_one_sweeps(small_run, tmp_path, gone, monkeypatch):

@@ -20,9 +20,8 @@ from typing import Any
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import WorkError
-from gnomon.intake.documents import read_json
 from gnomon.runs import seal
-from gnomon.runs.directory import is_alive
+from gnomon.runs.drafts import is_alive
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -125,6 +124,8 @@ class Store:
         path = self.folder / "failures" / f"{key}.json"
         if not path.is_file():
             return None
+        from gnomon.intake.documents import read_json
+
         record: Any = read_json(path)
         return record if isinstance(record, dict) else None
 

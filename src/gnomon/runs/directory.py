@@ -18,6 +18,7 @@ from gnomon.core.measure import Measure
 from gnomon.inference.scoring import Score
 from gnomon.intake.writing import write_table
 from gnomon.runs import packing, seal
+from gnomon.runs.drafts import is_alive
 from gnomon.runs.run import Run
 
 
@@ -138,14 +139,3 @@ def _sweep(parent: Path) -> None:
     for path in parent.glob(".draft-*"):
         if not is_alive(path.name.split("-")[1]):
             shutil.rmtree(path, ignore_errors=True)
-
-
-def is_alive(pid: str) -> bool:
-    """Say whether a process is there."""
-    try:
-        os.kill(int(pid), 0)
-    except (ValueError, OverflowError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
