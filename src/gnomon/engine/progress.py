@@ -80,7 +80,7 @@ class Progress:
     def status(self) -> str:
         """Return the line that is shown while work goes on.
 
-        >>> Progress(64, done=12, failed=1).status()
+        >>> Progress(64, done=12, failed=1, clock=lambda: 0.0).status()
         '12 of 64 done, 1 failed'
         """
         parts = [f"{self.done} of {self.total} done"]
