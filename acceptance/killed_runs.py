@@ -34,7 +34,7 @@ def scores(out: Path) -> dict[str, bytes]:
 
 
 def kill_once(arguments: list[str], dice: random.Random, longest: float) -> bool:
-    """Start, wait a random time, kill the whole family; say whether it was killed before it ended by itself."""
+    """Start, wait a random time, kill the process; say whether it was killed before it ended by itself."""
     process = subprocess.Popen(
         arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=dice.random() < 0.5
     )

@@ -38,7 +38,7 @@ def block(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
 
 def plan(function: str, count: int, **arguments: Any) -> Plan:
     """Return a plan of equal cells."""
-    limits = Limits(retries=0, deaths=20)
+    limits = Limits(retries=0)
     return Plan(
         Node(f"cell {i}", f"acceptance.toys:{function}", {"index": i, **arguments}, limits=limits) for i in range(count)
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.core import options as opt
 from gnomon.core import registry
-from gnomon.core.errors import InputError, MissingExtraError, WorkError, some
+from gnomon.core.errors import InputError, MissingExtraError
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Table, View
 from gnomon.report import render
@@ -110,8 +113,9 @@ def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any
     >>> round(result.scores["predictions"]["accuracy"], 3)
     0.667
     """
-    given = {"truth": truth, "predictions": predictions, "out": "none", **options}
-    return perform(suite, "score", {name: value for name, value in given.items() if value is not None})
+    named = {"truth": truth, "predictions": predictions}
+    given = {**{name: value for name, value in named.items() if value is not None}, **options}
+    return perform(suite, "score", {**given, "out": "none" if given.get("out") is None else given["out"]})
 
 
 def run(suite: str, **options: Any) -> Result:
@@ -131,57 +135,91 @@ def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | N
     """Do a verb of a suite that ends in scores, and publish its runs where asked; progress goes to ``stream``."""
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
-    from gnomon.runs.directory import publish
+    from gnomon.runs.directory import publish, usable
     from gnomon.runs.provenance import Clock
     from gnomon.runs.run import make
 
     clock = Clock()
     action = registry.suite(suite).verb(verb)
     options: Any = opt.build(action.options, given)
-    handed = action.load()(options)
-    missing: dict[str, str] = {}
-    if isinstance(handed, Job):
-        outcome = work(handed.plan, options, stream=stream)
-        evaluations, missing = handed.assemble(outcome), outcome.missing
-        if not evaluations:
-            raise WorkError(
-                f"no cell was done: {some([f'{name}: {why}' for name, why in missing.items()], show=1, sentences=True)}"
-            )
-    else:
-        evaluations = handed
+    if options.out != "none":
+        usable(Path(options.out))
+    with _scratch(options) as options:
+        handed = action.load()(options)
+        missing: dict[str, str] = {}
+        if isinstance(handed, Job):
+            outcome = work(handed.plan, options, stream=stream)
+            handed, missing = handed.assemble(outcome), outcome.missing
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
-    asked = {"asked": {name: _plain(value) for name, value in given.items()}}
+    asked = {"asked": {name: opt.plain(value) for name, value in given.items()}}
     runs = []
-    for evaluation in evaluations:
+    for evaluation in handed:
         run = make(evaluation, plan, clock, asked)
         runs.append(run if options.out == "none" else publish(run, options.out))
     return present(runs, missing)
 
 
+@contextlib.contextmanager
+def _scratch(options: Any) -> Iterator[Any]:
+    """Give work that keeps nothing a store that goes with it."""
+    if options.out != "none" or getattr(options, "store", None) != "":
+        yield options
+        return
+    with tempfile.TemporaryDirectory(prefix="gnomon-") as folder:
+        yield replace(options, store=folder)
+
+
 def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Result:
-    """Make the tables of runs, with the paired comparison where there are several."""
+    """Make the tables of runs: one set for each ground (suite, data, protocol, plan), compared where possible."""
+    runs = _told_apart(runs)
+    grounds: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        grounds.setdefault(run.ground, []).append(run)
+    items: list[Table | View] = []
+    for index, (ground, own) in enumerate(grounds.items(), start=1):
+        tables: list[Table | View] = load_function(registry.suite(own[0].suite).tables)(own)
+        if len(own) > 1:
+            tables[:1] = _compared(tables[0], own)
+        if len(grounds) > 1:
+            where = f" (data {ground[1][:8]}, protocol {ground[2][:8]}, intervals {ground[3][:4]})"
+            number = f"_{index}" if index > 1 else ""
+            tables = [replace(item, name=item.name + number, title=item.title + where) for item in tables]
+        items += tables
+    extra = {"suites": sorted({run.suite for run in runs}), "missing": dict(missing or {})}
+    return Result(tuple(runs), tuple(items), extra)
+
+
+def _told_apart(runs: Sequence[Run]) -> list[Run]:
+    """Give runs of one name names that differ."""
+    counts = Counter(str(run.manifest["system"]) for run in runs)
+    return [
+        replace(run, alias=f"{run.manifest['system']} ({str(run.manifest['id'])[-10:]})")
+        if counts[str(run.manifest["system"])] > 1
+        else run
+        for run in runs
+    ]
+
+
+def _compared(first: Table | View, runs: Sequence[Run]) -> list[Table | View]:
+    """Put the paired comparison behind the first table, or say under it why there is none."""
     from gnomon.runs.comparison import compare_runs, comparison_table
 
-    suites = {run.suite for run in runs}
-    items: list[Table | View] = []
-    for name in dict.fromkeys(run.suite for run in runs):
-        own = [run for run in runs if run.suite == name]
-        tables: list[Table | View] = load_function(registry.suite(name).tables)(own)
-        if len(own) > 1 and _same_ground(own):
-            tables.insert(1, comparison_table(compare_runs(own), own[0].roster.level))
-        items += tables
-    return Result(tuple(runs), tuple(items), {"suites": sorted(suites), "missing": dict(missing or {})})
+    try:
+        return [first, comparison_table(compare_runs(runs), runs[0])]
+    except InputError as error:
+        return [replace(first, notes=(*first.notes, f"no paired comparison: {error}"))]
 
 
-def compare(*runs: Any, measures: Sequence[str] = ()) -> Result:
+def compare(*runs: Any, measures: str | Sequence[str] = ()) -> Result:
     """Compare runs (directories, or results in memory) that were scored on the same data.
 
     The best is compared with every other: difference with interval, and the p-value of the swap test.
     """
     from gnomon.runs.comparison import compare_runs, comparison_table
 
-    loaded = [run for item in runs for run in _runs_of(item)]
-    table = comparison_table(compare_runs(loaded, measures), loaded[0].roster.level)
+    loaded = _told_apart([run for item in runs for run in _runs_of(item)])
+    chosen = (measures,) if isinstance(measures, str) else tuple(measures)
+    table = comparison_table(compare_runs(loaded, chosen), loaded[0])
     return Result(tuple(loaded), (table,))
 
 
@@ -200,7 +238,12 @@ def find_runs(folder: str | os.PathLike[str]) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise InputError(f"{path} is neither a run directory nor a folder of runs")
-    return sorted(item.parent for item in path.glob("*/manifest.json") if not item.parent.name.startswith("."))
+    marks = ("manifest.json", "seal.sha256", "scores.json")
+    return sorted(
+        folder
+        for folder in path.iterdir()
+        if folder.name[0] != "." and any((folder / mark).is_file() for mark in marks)
+    )
 
 
 def _runs_of(item: Any) -> list[Run]:
@@ -218,16 +261,6 @@ def _runs_of(item: Any) -> list[Run]:
     raise InputError(f"expected a run directory or a result, but got {type(item).__name__}")
 
 
-def _same_ground(runs: Sequence[Run]) -> bool:
-    from gnomon.runs.comparison import comparable
-
-    try:
-        comparable(runs)
-    except InputError:
-        return False
-    return True
-
-
 def _run_record(run: Run) -> dict[str, Any]:
     return {
         "id": run.manifest["id"],
@@ -240,13 +273,3 @@ def _run_record(run: Run) -> dict[str, Any]:
         "findings": [finding.record() for finding in run.findings],
         "claims": [verdict.record() for verdict in run.verdicts],
     }
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (str, int, float, bool)):
-        return value
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, os.PathLike):
-        return os.fspath(value)
-    return f"<{type(value).__name__} in memory>"

@@ -111,5 +111,5 @@ def test_a_protocol_needs_a_measure():
 
 
 def test_a_measure_is_declared_once():
-    with pytest.raises(GnomonError, match="declares a measure twice"):
+    with pytest.raises(GnomonError, match=r"declares measures of one name: \['accuracy'\]"):
         protocol(measures=(Accuracy(), F1(), Accuracy()))

@@ -163,12 +163,6 @@ def test_a_broken_measure_of_the_same_name_does_not_explain_a_missing_suite(plug
         registry.suite("nothing")
 
 
-def test_names_are_listed_without_importing(plug_in):
-    plug_in(suite_point("z", "no_such_module_anywhere:SUITE"), suite_point("a"), measure_point("m"))
-    assert registry.names(registry.SUITES) == ["a", "z"]
-    assert "no_such_module_anywhere" not in sys.modules
-
-
 def test_plug_ins_are_looked_up_once(plug_in, monkeypatch):
     plug_in(suite_point())
     first = registry.suites()

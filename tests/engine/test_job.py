@@ -132,6 +132,11 @@ def test_order_does_not_matter(node, options, tmp_path):
 
     outcome = work(plan, options(), order=shuffled)
     assert list(outcome.done) == [f"c{i}" for i in range(8)]
+    events = [json.loads(line) for line in (tmp_path / "store/progress.jsonl").read_text().splitlines()]
+    begun = [event["name"] for event in events if event["event"] == "started"]
+    assert begun[0] == "data"
+    assert begun[1:] != list(outcome.done)
+    assert sorted(begun[1:]) == list(outcome.done)
 
 
 def test_two_jobs_at_once_build_each_node_once(node, options, tmp_path):

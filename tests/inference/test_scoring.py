@@ -179,7 +179,7 @@ def test_groups_without_samples_do_not_count_as_perfect(count_cases, measure):
 def test_a_score_names_its_measure_with_all_parameters(tallies):
     (found,) = derive((F1("macro", ("a", "b"), None),), tallies, ROSTER, (), Plan())
     assert found.measure == "F1(average='macro', classes=('a', 'b'), zero_division=None)"
-    assert (found.name, found.direction, found.unit) == ("macro_f1", "up", "")
+    assert (found.name, found.direction, found.unit) == ("macro_f1_listed", "up", "")
 
 
 def test_a_score_is_rebuilt_from_its_record(tallies):

@@ -19,7 +19,7 @@ TABLE = Table(
         Column("system", "system"),
         Column("n", "n", "count"),
         Column("error", "error", "score", "mm", "down", 1),
-        Column("p", "p", "number", digits=4),
+        Column("p", "p", "probability", digits=4),
     ),
     (
         {"system": Cell(NASTY), "n": Cell(12345), "error": Cell(80.529, 70.0, 91.06), "p": Cell(0.00001)},
@@ -64,6 +64,7 @@ def test_csv_reads_back():
     assert rows[0]["system"] == NASTY
     assert float(rows[0]["error"]) == 80.529
     assert (rows[0]["error_low"], rows[1]["error"], rows[1]["error_low"]) == ("70.0", "", "")
+    assert (rows[0]["error_why"], rows[1]["error_why"]) == ("", "no samples")
 
 
 def test_markdown_escapes_cells():

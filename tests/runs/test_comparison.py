@@ -54,7 +54,7 @@ def test_the_headline_is_compared_unless_told_otherwise(small_run, perfect):
 
 def test_a_table_says_why_there_is_no_interval(evaluation, small_run):
     twin = run_of(evaluation, system="twin")
-    table = comparison_table(compare_runs([small_run, twin], ["accuracy"]), "subject")
+    table = comparison_table(compare_runs([small_run, twin], ["accuracy"]), small_run)
     cell = table.rows[0]["difference"]
     assert (cell.value, cell.low, cell.high, cell.why) == (0.0, None, None, "")
     why = "undefined (the score is the same without any one group: no spread to judge by)"
@@ -65,7 +65,7 @@ def test_a_table_says_why_there_is_no_interval(evaluation, small_run):
 
 
 def test_a_table_with_intervals_has_no_note_about_missing_ones(small_run, perfect):
-    table = comparison_table(compare_runs([small_run, run_of(perfect)], ["accuracy"]))
+    table = comparison_table(compare_runs([small_run, run_of(perfect)], ["accuracy"]), small_run)
     assert table.rows[0]["difference"].low is not None
     assert not [note for note in table.notes if note.startswith("interval")]
     assert any("all swaps enumerated" in note for note in table.notes)

@@ -150,7 +150,7 @@ def test_a_name_with_a_nul_is_refused(small_run, tmp_path):
 
 def test_a_folder_of_runs_inside_a_file_cannot_be_made(small_run, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(WorkError, match="it was not published"):
+    with pytest.raises(InputError, match="cannot be used as a folder"):
         publish(small_run, tmp_path / "file" / "runs")
 
 

@@ -56,6 +56,8 @@ def build(suite: Suite, verb: str, action: Action) -> click.Command:
 def _parameter(parameter: Parameter) -> click.Parameter:
     option = parameter.option
     kind: Any = click.Choice(option.choices) if option.choices else parameter.type
+    if option.metavar in ("FILE", "DIR"):
+        kind = click.Path()
     if option.argument:
         return click.Argument([parameter.name], type=kind, metavar=option.metavar or None, required=parameter.required)
     spellings = [parameter.flag, *option.aliases]

@@ -6,7 +6,7 @@ import click
 
 
 @click.command(help="Compare runs that were scored on the same data: the best against every other.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Measure to compare by; may be repeated.")
 @click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
 def command(runs: tuple[str, ...], measures: tuple[str, ...], json_: bool) -> None:

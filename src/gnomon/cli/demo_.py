@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,7 @@ def command(out: str, quick: bool) -> int:
     from gnomon.runs.verify import verify
 
     runs: list[Path] = []
+    name = ""
     for name, suite in sorted(registry.suites().items()):
         if suite.demo:
             for step in load(suite.demo)(Path(out) / name, quick):
@@ -29,13 +32,26 @@ def command(out: str, quick: bool) -> int:
     click.echo(f"{len(runs) - len(failed)} of {len(runs)} runs verified\n")
     if failed:
         return 1
-    folder = shlex.quote(str(runs[0].parent))
+    program = _program()
+    folders = list(dict.fromkeys(shlex.quote(str(path.parent)) for path in runs))
+    hints = [(f"{program} report {folder}", "its tables again, from the runs on disk") for folder in folders]
+    hints.append((f"{program} report {folders[0]} --format markdown", "the same for a document"))
+    hints.append((f"{program} compare {folders[0]} --measure accuracy", "the paired comparison by another measure"))
+    hints.append((f"{program} template {name} my-data", "files to fill with your own results"))
+    width = max(len(command) for command, _ in hints)
     click.echo("Open next:")
-    click.echo(f"  gnomon report {folder}                      the tables again, from the runs on disk")
-    click.echo(f"  gnomon report {folder} --format markdown    the same for a document")
-    click.echo(f"  gnomon compare {folder} --measure accuracy  the paired comparison by another measure")
-    click.echo("  gnomon template labels my-data              a pair of files to fill with your own results")
+    for command, purpose in hints:
+        click.echo(f"  {command:<{width}}  {purpose}")
     return 0
+
+
+def _program() -> str:
+    """Return how this program can be called again from here."""
+    called = Path(sys.argv[0])
+    if called.name != "gnomon" or shutil.which("gnomon"):
+        return "gnomon"
+    here = Path.cwd()
+    return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
 
 
 def _do(suite: Suite, step: Step) -> list[Path]:

@@ -16,7 +16,9 @@ WHAT = ("suites", "measures", "runs")
 
 @click.command(help="List suites, measures or runs.")
 @click.argument("what", type=click.Choice(WHAT))
-@click.option("--runs", "folder", default="runs", show_default=True, metavar="DIR", help="Folder of runs.")
+@click.option(
+    "--runs", "folder", default="runs", show_default=True, metavar="DIR", type=click.Path(), help="Folder of runs."
+)
 @click.option("--suite", default="", metavar="NAME", help="Runs of one suite.")
 @click.option("--system", default="", metavar="NAME", help="Runs of one system.")
 @click.option("--search", default="", metavar="WORDS", help="Runs whose name, system or protocol holds all words.")
@@ -57,9 +59,12 @@ def _measures() -> Table:
     from gnomon.core import registry
 
     rows = [
-        (m.name, m.family, m.direction, f"{m.bounds[0]:g} to {m.bounds[1]:g}", repr(m)) for m in registry.measures()
+        (m.name, m.title, m.family, m.direction, f"{m.bounds[0]:g} to {m.bounds[1]:g}", repr(m))
+        for m in registry.measures()
     ]
-    return _table("measures", "registered measures", ("name", "family", "better", "range", "identity"), rows)
+    return _table(
+        "measures", "registered measures", ("name", "what it is", "family", "better", "range", "identity"), rows
+    )
 
 
 def _runs(folder: str, query: Query) -> Table:

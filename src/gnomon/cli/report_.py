@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
 
-FORMATS = ("terminal", "json", "csv", "markdown", "html")
+from gnomon.report import FORMATS
 
 
 @click.command(help="Show runs (run directories, or folders of runs) as tables.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@click.option("--format", "format_", type=click.Choice(FORMATS), default="terminal", show_default=True)
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
+@click.option("--format", "format_", type=click.Choice(list(FORMATS)), default="terminal", show_default=True)
 @click.option("--output", type=click.Path(dir_okay=False), help="File to write; default is stdout.")
 @click.option("--json", "json_", is_flag=True, help="The same as --format json.")
 def command(runs: tuple[str, ...], format_: str, output: str | None, json_: bool) -> None:
@@ -22,11 +23,12 @@ def command(runs: tuple[str, ...], format_: str, output: str | None, json_: bool
 
     result = load(*runs)
     chosen = "json" if json_ else format_
+    text = json.dumps(result.record(), ensure_ascii=False, indent=1) + "\n" if chosen == "json" else ""
     if output:
         Path(output).parent.mkdir(parents=True, exist_ok=True)
-        Path(output).write_text(result.to(chosen), encoding="utf-8")
+        Path(output).write_text(text or result.to(chosen), encoding="utf-8")
         say(f"wrote {output}")
     elif chosen == "terminal":
         display(result.items)
     else:
-        click.echo(result.to(chosen), nl=False)
+        click.echo(text or result.to(chosen), nl=False)

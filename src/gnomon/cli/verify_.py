@@ -6,7 +6,7 @@ import click
 
 
 @click.command(help="Check that runs agree with themselves; exit code 1 when one does not.")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
 def command(runs: tuple[str, ...], json_: bool) -> int:
     """Verify runs."""

@@ -51,6 +51,19 @@ def some(items: Iterable[object], total: int | None = None, *, show: int = 5, se
     return f"{head} and {rest} more ({count} in all)" if rest > 0 else head
 
 
+def plural(noun: str, count: int = 2) -> str:
+    """Return a noun in the form that a count asks for.
+
+    >>> plural("subject"), plural("activity"), plural("class"), plural("group", 1)
+    ('subjects', 'activities', 'classes', 'group')
+    """
+    if count == 1:
+        return noun
+    if noun.endswith("y") and noun[-2:-1] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + ("es" if noun.endswith(("s", "x", "ch", "sh")) else "s")
+
+
 def _short(value: object, limit: int = 80) -> str:
     text = repr(value)
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 import numbers
 import operator
+import os
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -102,7 +103,7 @@ def build(struct: type[S], values: Mapping[str, Any]) -> S:
 
 def record(options: Any) -> dict[str, Any]:
     """Return options as plain data; what lives in memory is named as such."""
-    return {field.name: _plain(getattr(options, field.name)) for field in dataclasses.fields(options)}
+    return {field.name: plain(getattr(options, field.name)) for field in dataclasses.fields(options)}
 
 
 def _unwrap(hint: Any, name: str) -> tuple[Any, Option]:
@@ -160,9 +161,12 @@ def _number(value: Any, expected: type) -> Any:
         return value
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """Return an option's value as plain data; what lives in memory is named as such."""
+    if hasattr(value, "__fspath__"):
+        return os.fspath(value)
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return f"<{type(value).__name__} in memory>"

@@ -51,9 +51,10 @@ class Protocol:
     def __post_init__(self) -> None:
         if not self.measures:
             raise GnomonError(f"protocol {self.name!r} declares no measure")
-        keys = [repr(measure) for measure in self.measures]
+        keys = [measure.name for measure in self.measures]
         if len(set(keys)) != len(keys):
-            raise GnomonError(f"protocol {self.name!r} declares a measure twice")
+            twice = sorted({key for key in keys if keys.count(key) > 1})
+            raise GnomonError(f"protocol {self.name!r} declares measures of one name: {twice[:5]}")
 
     def take(self, variant: str) -> Protocol:
         """Return the protocol in one of its variants."""

@@ -74,11 +74,6 @@ def measure(record: Mapping[str, Any]) -> Measure:
     )
 
 
-def names(group: str) -> list[str]:
-    """Return the entry-point names of a group without importing anything."""
-    return sorted({point.name for point in entry_points(group=group)})
-
-
 def _loaded(group: str) -> Iterator[tuple[str, Any]]:
     for item in _attempts(group):
         if not isinstance(item, Broken):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["text", "count", "number", "score"]
+Kind = Literal["text", "count", "number", "score", "probability"]
 
 
 @dataclass(frozen=True)
@@ -59,8 +59,9 @@ class Table:
         }
 
     def flat(self) -> list[dict[str, Any]]:
-        """Return rows of plain values; a column with intervals gives three: ``x``, ``x_low``, ``x_high``."""
+        """Return rows of plain values; ``x_low``, ``x_high`` and ``x_why`` stand beside ``x`` where they exist."""
         spans = {c.key for c in self.columns if any(_cell(row, c.key).low is not None for row in self.rows)}
+        gaps = {c.key for c in self.columns if any(_cell(row, c.key).why for row in self.rows)}
         out = []
         for row in self.rows:
             line: dict[str, Any] = {}
@@ -69,6 +70,8 @@ class Table:
                 line[column.key] = cell.value
                 if column.key in spans:
                     line[f"{column.key}_low"], line[f"{column.key}_high"] = cell.low, cell.high
+                if column.key in gaps:
+                    line[f"{column.key}_why"] = cell.why
             out.append(line)
         return out
 

@@ -7,19 +7,23 @@ memory limits are kept by watching: a worker that exceeds one is killed and the 
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing as mp
 import os
 import signal
+import sys
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from gnomon.core.errors import InputError
+from gnomon.core.suite import load
 from gnomon.engine.options import EXECUTORS
-from gnomon.engine.plan import Node
+from gnomon.engine.plan import Node, Plan
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import Store, StoreFullError
 from gnomon.engine.work import Order, Reply, carry_out
@@ -38,11 +42,16 @@ def execute(schedule: Schedule, executor: str, workers: int) -> None:
         raise InputError(f"executor: expected one of {', '.join(EXECUTORS)}, but got {executor!r}")
 
 
+def check(plan: Plan, executor: str) -> None:
+    """Refuse what an executor cannot do, before anything is done."""
+    limits = [node.limits for node in plan]
+    if executor == "inline" and any(limit.seconds is not None or limit.memory_bytes is not None for limit in limits):
+        raise InputError("time and memory limits need worker processes: give --executor processes")
+
+
 def inline(schedule: Schedule) -> None:
     """Do one node after another in this process."""
     while (node := schedule.take()) is not None:
-        if node.limits.seconds is not None or node.limits.memory_bytes is not None:
-            raise InputError("time and memory limits need worker processes: give --executor processes")
         reply = carry_out(schedule.store, Order.of(node, schedule.fresh))
         if reply.state == "full":
             raise StoreFullError(reply.error)
@@ -56,7 +65,8 @@ class Worker:
     process: Any
     pipe: Connection
     node: Node | None = None
-    since: float = 0.0
+    since: float = float("inf")
+    """When it began on its node, as it said itself: starting up and importing do not count."""
     killed: str = ""
     """Why its owner killed it."""
 
@@ -97,7 +107,7 @@ class Pool:
         return True
 
     def _send(self, worker: Worker, node: Node) -> None:
-        worker.node, worker.since = node, time.monotonic()
+        worker.node, worker.since = node, float("inf")
         try:
             worker.pipe.send(Order.of(node, self.schedule.fresh))
         except (BrokenPipeError, ConnectionResetError):
@@ -109,7 +119,8 @@ class Pool:
         process = context.Process(
             target=serve, args=(theirs, os.fspath(self.schedule.store.folder), os.getpid()), daemon=True
         )
-        process.start()
+        with _without_main():
+            process.start()
         theirs.close()
         worker = Worker(process, mine)
         self.workers.append(worker)
@@ -128,9 +139,12 @@ class Pool:
 
     def _receive(self, worker: Worker) -> None:
         try:
-            reply: Reply = worker.pipe.recv()
+            reply: Reply | None = worker.pipe.recv()
         except (EOFError, ConnectionResetError, OSError):
             self._bury(worker)
+            return
+        if reply is None:
+            worker.since = time.monotonic()
             return
         worker.node = None
         if reply.state == "full":
@@ -177,9 +191,22 @@ class Pool:
         self.workers.clear()
 
 
+@contextlib.contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep a starting worker from importing the caller's script again: it needs nothing of it."""
+    main = sys.modules["__main__"]
+    kept: dict[str, Any] = {name: main.__dict__.pop(name) for name in ("__file__", "__spec__") if name in main.__dict__}
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__dict__.update(kept)
+
+
 def serve(pipe: Connection, folder: str, owner: int) -> None:
     """Carry out orders until the pipe closes; the body of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.dup2(2, 1)  # what the work prints must not mix with machine output
     threading.Thread(target=_follow, args=(owner,), daemon=True).start()
     store = Store(folder)
     while True:
@@ -187,9 +214,11 @@ def serve(pipe: Connection, folder: str, owner: int) -> None:
             order: Order = pipe.recv()
         except (EOFError, OSError):
             return
-        reply = carry_out(store, order)
+        with contextlib.suppress(Exception, SystemExit):
+            load(order.function)  # what fails here fails again, and is reported, when it is carried out
         try:
-            pipe.send(reply)
+            pipe.send(None)
+            pipe.send(carry_out(store, order))
         except (BrokenPipeError, OSError):
             return
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from gnomon.core.errors import WorkError
-from gnomon.engine.executors import execute
+from gnomon.engine.executors import check, execute
 from gnomon.engine.options import EngineOptions
-from gnomon.engine.plan import Limits, Node, Plan
+from gnomon.engine.plan import Node, Plan
 from gnomon.engine.progress import Progress
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import Store, StoreFullError
@@ -70,6 +70,7 @@ def work(
     order: Callable[[list[Node]], Iterable[Node]] | None = None,
 ) -> Outcome:
     """Work on a plan and say what became of its cells."""
+    check(plan, options.executor)
     store = Store(options.store_folder())
     store.sweep()
     workers = options.workers or os.cpu_count() or 1
@@ -92,11 +93,6 @@ def outcome(schedule: Schedule) -> Outcome:
     cells = schedule.plan.cells
     done = {cell.name: schedule.store.path(cell.key) for cell in cells if cell.key in schedule.done}
     return Outcome(done, {cell.name: missing[cell.key] for cell in cells if cell.key in missing}, tuple(cells))
-
-
-def limited(nodes: Iterable[Node], limits: Limits) -> list[Node]:
-    """Return nodes under other limits; limits are no part of a key."""
-    return [replace(node, limits=limits) for node in nodes]
 
 
 def _stored(schedule: Schedule) -> str:

@@ -20,6 +20,7 @@ class EngineOptions(ScoringOptions):
     executor: Annotated[str, Option("who does the work", choices=EXECUTORS)] = "inline"
     workers: Annotated[int, Option("worker processes; 0 is one per core", low=0, high=1024)] = 0
     retries: Annotated[int, Option("further attempts at a cell after an error", low=0, high=100)] = 1
+    deaths: Annotated[int, Option("further attempts at a cell after its worker died", low=0, high=1000)] = 3
     timeout: Annotated[float, Option("time limit of one cell in seconds; 0 is none", low=0)] = 0.0
     memory: Annotated[float, Option("memory limit of one cell in MB; 0 is none", low=0)] = 0.0
     fresh: Annotated[bool, Option("do everything again, whatever is stored")] = False
@@ -28,7 +29,7 @@ class EngineOptions(ScoringOptions):
     def limits(self) -> Limits:
         """Return the limits of one cell."""
         memory = int(self.memory * 1e6) or None
-        return Limits(retries=self.retries, seconds=self.timeout or None, memory_bytes=memory)
+        return Limits(retries=self.retries, deaths=self.deaths, seconds=self.timeout or None, memory_bytes=memory)
 
     def store_folder(self) -> Path:
         """Return where stored work is."""

@@ -41,7 +41,9 @@ class Node:
         ``module:function``, called as ``function(arguments, needs, out)``: plain arguments, the folder of each
         needed node by role, and an empty folder that receives the result.
     arguments
-        Plain data.
+        Plain data that the result depends on.
+    context
+        Plain data that the result does not depend on, such as where a file of known content lies; no part of the key.
     needs
         Role -> node.
     kind
@@ -59,6 +61,7 @@ class Node:
     kind: Literal["artefact", "cell"] = "cell"
     labels: Mapping[str, str] = field(default_factory=dict)
     revision: str = "1"
+    context: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
 
     @cached_property

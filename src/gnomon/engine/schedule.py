@@ -73,7 +73,8 @@ class Schedule:
             return
         attempt = self.attempts.setdefault(node.key, Attempt())
         attempt.errors, attempt.last, attempt.trace = attempt.errors + 1, reply.error, reply.trace
-        self._again_or_fail(node, attempt, attempt.errors <= node.limits.retries, "retried")
+        again = attempt.errors <= node.limits.retries and not reply.bad_input
+        self._again_or_fail(node, attempt, again, "retried")
 
     def lose(self, key: str, why: str, *, fault: bool = False) -> None:
         """Take in the death of the worker of a node; ``fault`` when the node caused it (a limit)."""

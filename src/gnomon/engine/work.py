@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gnomon.core.errors import GnomonError
+from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load
 from gnomon.engine.plan import Node
 from gnomon.engine.store import Store, StoreFullError
@@ -29,7 +31,7 @@ class Order:
     def of(node: Node, fresh: bool) -> Order:
         """Make the order of a node."""
         needs = {role: needed.key for role, needed in node.needs.items()}
-        return Order(node.key, node.name, node.function, dict(node.arguments), needs, fresh)
+        return Order(node.key, node.name, node.function, {**node.arguments, **node.context}, needs, fresh)
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Reply:
     seconds: float = 0.0
     error: str = ""
     trace: str = ""
+    bad_input: bool = False
+    """The error lies in what the user gave: trying again cannot help."""
 
 
 def carry_out(store: Store, order: Order) -> Reply:
@@ -52,11 +56,13 @@ def carry_out(store: Store, order: Order) -> Reply:
             if not order.fresh and store.check(order.key):
                 return Reply(order.key, "found", time.perf_counter() - start)
             needs = {role: store.path(key) for role, key in order.needs.items()}
-            with store.draft(order.key) as out:
+            # What the work prints must not mix with machine output.
+            with store.draft(order.key) as out, contextlib.redirect_stdout(sys.stderr):
                 load(order.function)(order.arguments, needs, out)
     except StoreFullError as error:
         return Reply(order.key, "full", time.perf_counter() - start, str(error))
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         text = str(error) if isinstance(error, GnomonError) else f"{type(error).__name__}: {error}"
-        return Reply(order.key, "error", time.perf_counter() - start, text, traceback.format_exc())
+        text, bad = " ".join(text.split()), isinstance(error, InputError)
+        return Reply(order.key, "error", time.perf_counter() - start, text, traceback.format_exc(), bad)
     return Reply(order.key, "done", time.perf_counter() - start)

@@ -28,7 +28,7 @@ from functools import cached_property
 
 import numpy as np
 
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, plural
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array, Tallies, Totals
@@ -107,7 +107,7 @@ class Groups:
         >>> Groups(Tallies([Field("n")], {}, {"n": np.ones(2, int)}), Plan(), "subject").name(2)
         '2 subjects'
         """
-        return f"{count} {self.level}{'' if count == 1 else 's'}"
+        return f"{count} {plural(self.level, count)}"
 
 
 def interval(measure: Measure, groups: Groups) -> Interval:

@@ -6,7 +6,8 @@ of swaps whose difference is at least as large as the observed one, in absolute 
 never averaged. With few groups all 2^G swaps are enumerated and the p-value is exact; otherwise they are
 drawn at random and the observed arrangement is counted as one of them.
 
-The interval of the difference is the group jackknife-t of score(A) - score(B).
+The interval of the difference is the group jackknife-t of score(A) - score(B), whatever method the scores' own
+intervals were made with; where no intervals were asked for, there is none.
 
 Class sets that depend on the prediction are recomputed in every swap.
 """
@@ -72,6 +73,8 @@ def compare(measure: Measure, a: Groups, b: Groups) -> Paired:
     exact = a.n <= EXACT_GROUPS
     p = _swap_p(measure, a, b, difference, exact)
     low, high, interval_why = _interval(measure, a, b, difference)
+    if a.plan.method == "none":
+        low, high, interval_why = None, None, "not asked for"
     smallest = 2.0 / 2**a.n if exact else 1.0 / (a.plan.resamples + 1)
     notes = []
     if a.n < FEW_GROUPS:

@@ -21,12 +21,13 @@ and a single class's value is undefined.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from gnomon.core.errors import InputError
-from gnomon.core.measure import Scored
+from gnomon.core.measure import Measure, Scored
 from gnomon.core.tallies import Array, Totals
 
 Kind = Literal["f1", "precision", "recall"]
@@ -45,6 +46,11 @@ def check(classes: ClassSet, zero_division: ZeroDivision, average: str = "macro"
         raise InputError(f"zero_division: expected 0, 1 or None (undefined), but got {zero_division!r}")
     if average not in ("macro", "weighted", "micro"):
         raise InputError(f"average: expected 'macro', 'weighted' or 'micro', but got {average!r}")
+
+
+def suffix(classes: ClassSet) -> str:
+    """Return what a class set adds to a measure's name."""
+    return "" if classes == "union" else "_present" if classes == "present" else "_listed"
 
 
 def ratios(kind: Kind, totals: Totals) -> tuple[Array, Array]:
@@ -122,3 +128,40 @@ def why_undefined(classes: ClassSet, average: Average, totals: Totals) -> str:
 def _listed(classes: Sequence[str], axis: Sequence[str]) -> Array:
     wanted = set(classes)
     return np.array([label in wanted for label in axis], dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class AveragedRatio(Measure):
+    """One kind of ratio averaged over a class set; a family adds how it tallies."""
+
+    average: Average = "macro"
+    classes: ClassSet = "union"
+    zero_division: ZeroDivision = 0
+    kind: ClassVar[Kind]
+
+    def __post_init__(self) -> None:
+        check(self.classes, self.zero_division, self.average)
+
+    @property
+    def name(self) -> str:
+        """Column key; the class set is part of it unless it is the usual one."""
+        return f"{self.average}_{self.kind}{suffix(self.classes)}"
+
+    def freeze(self, totals: Totals) -> Array:
+        """Resolve the class set on the whole."""
+        return freeze(self.classes, totals)
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
+        """Classes of a macro average with truth here; other averages do not hang on rare classes."""
+        if self.average != "macro":
+            return None
+        present = totals["truth"] > 0
+        return np.asarray(present if frozen is None else present[..., frozen])
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Average over the class set."""
+        return averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division)
+
+    def why(self, totals: Totals) -> str:
+        """No class to average over."""
+        return why_undefined(self.classes, self.average, totals)

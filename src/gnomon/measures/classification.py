@@ -42,7 +42,7 @@ from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Field, Tallies, Totals, union
 from gnomon.measures import averaging
-from gnomon.measures.averaging import Average, ClassSet, Kind, ZeroDivision
+from gnomon.measures.averaging import AveragedRatio, Kind, ZeroDivision
 
 LAYOUT = (Field("tp", ("class",)), Field("truth", ("class",)), Field("predicted", ("class",)), Field("n"))
 MAX_CONFUSION = 4096
@@ -126,42 +126,7 @@ class Accuracy(ClassCounts):
 
 
 @dataclass(frozen=True)
-class _Averaged(ClassCounts):
-    average: Average = "macro"
-    classes: ClassSet = "union"
-    zero_division: ZeroDivision = 0
-    kind: ClassVar[Kind]
-
-    def __post_init__(self) -> None:
-        averaging.check(self.classes, self.zero_division, self.average)
-
-    @property
-    def name(self) -> str:
-        """Column key."""
-        return f"{self.average}_{self.kind}"
-
-    def freeze(self, totals: Totals) -> Array:
-        """Resolve the class set on the whole."""
-        return averaging.freeze(self.classes, totals)
-
-    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
-        """Classes of a macro average with truth here; other averages do not hang on rare classes."""
-        if self.average != "macro":
-            return None
-        present = totals["truth"] > 0
-        return np.asarray(present if frozen is None else present[..., frozen])
-
-    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
-        """Average over the class set."""
-        return averaging.averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division)
-
-    def why(self, totals: Totals) -> str:
-        """No class to average over."""
-        return averaging.why_undefined(self.classes, self.average, totals)
-
-
-@dataclass(frozen=True)
-class F1(_Averaged):
+class F1(AveragedRatio, ClassCounts):
     """F1 averaged over a class set."""
 
     title: ClassVar[str] = "F1"
@@ -169,7 +134,7 @@ class F1(_Averaged):
 
 
 @dataclass(frozen=True)
-class Precision(_Averaged):
+class Precision(AveragedRatio, ClassCounts):
     """Precision averaged over a class set."""
 
     title: ClassVar[str] = "precision"
@@ -177,7 +142,7 @@ class Precision(_Averaged):
 
 
 @dataclass(frozen=True)
-class Recall(_Averaged):
+class Recall(AveragedRatio, ClassCounts):
     """Recall averaged over a class set."""
 
     title: ClassVar[str] = "recall"

@@ -32,9 +32,9 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import LabelSets
 from gnomon.core.tallies import Array, Field, Tallies, Totals, natural_key, union
-from gnomon.measures import averaging
-from gnomon.measures.averaging import Average, ClassSet, Kind, ZeroDivision
+from gnomon.measures.averaging import Average, AveragedRatio, ClassSet, Kind, ZeroDivision
 
+AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted")
 LAYOUT = (
     Field("tp", ("class",)),
     Field("truth", ("class",)),
@@ -85,42 +85,7 @@ class SetCounts(Measure):
 
 
 @dataclass(frozen=True)
-class _Averaged(SetCounts):
-    average: Average = "macro"
-    classes: ClassSet = "union"
-    zero_division: ZeroDivision = 0
-    kind: ClassVar[Kind]
-
-    def __post_init__(self) -> None:
-        averaging.check(self.classes, self.zero_division, self.average)
-
-    @property
-    def name(self) -> str:
-        """Column key."""
-        return f"{self.average}_{self.kind}"
-
-    def freeze(self, totals: Totals) -> Array:
-        """Resolve the class set on the whole."""
-        return averaging.freeze(self.classes, totals)
-
-    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
-        """Classes of a macro average with truth here."""
-        if self.average != "macro":
-            return None
-        present = totals["truth"] > 0
-        return np.asarray(present if frozen is None else present[..., frozen])
-
-    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
-        """Average over the class set."""
-        return averaging.averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division)
-
-    def why(self, totals: Totals) -> str:
-        """No class to average over."""
-        return averaging.why_undefined(self.classes, self.average, totals)
-
-
-@dataclass(frozen=True)
-class SetF1(_Averaged):
+class SetF1(AveragedRatio, SetCounts):
     """F1 over label sets, averaged over a class set."""
 
     title: ClassVar[str] = "F1"
@@ -128,7 +93,7 @@ class SetF1(_Averaged):
 
 
 @dataclass(frozen=True)
-class SetPrecision(_Averaged):
+class SetPrecision(AveragedRatio, SetCounts):
     """Precision over label sets, averaged over a class set."""
 
     title: ClassVar[str] = "precision"
@@ -136,7 +101,7 @@ class SetPrecision(_Averaged):
 
 
 @dataclass(frozen=True)
-class SetRecall(_Averaged):
+class SetRecall(AveragedRatio, SetCounts):
     """Recall over label sets, averaged over a class set."""
 
     title: ClassVar[str] = "recall"
@@ -181,7 +146,11 @@ def label_sets(values: Sequence[Collection[str]]) -> LabelSets:
     >>> label_sets([{"b"}, {"a", "b"}, set()]).classes
     ('a', 'b')
     """
-    if isinstance(values, str) or any(isinstance(item, str) for item in values):
+    if (
+        not isinstance(values, Sequence)
+        or isinstance(values, str)
+        or not all(isinstance(item, Collection) and not isinstance(item, str) for item in values)
+    ):
         raise InputError("expected a collection of labels per sample, but got plain text: wrap each in a list")
     classes = sorted({_text(label) for item in values for label in item}, key=natural_key)
     place = {label: index for index, label in enumerate(classes)}
@@ -212,19 +181,19 @@ def evaluate(
     """
     true, predicted = _sets(truth, labels, "truth"), _sets(prediction, labels, "prediction")
     class_set: ClassSet = classes if isinstance(classes, str) else tuple(map(_text, classes))
-    measures: list[Measure] = [
-        kind(average, class_set, zero_division)
+    measures: dict[str, Measure] = {
+        f"{average}_{kind.kind}": kind(average, class_set, zero_division)
         for kind in (SetF1, SetPrecision, SetRecall)
-        for average in ("micro", "macro", "weighted")
-    ]
+        for average in AVERAGES
+    }
     totals = ExactMatch().tally(true, predicted).total()
     result: dict[str, Any] = {}
     undefined = {}
-    for measure in [*measures, ExactMatch()]:
+    for name, measure in {**measures, "exact_match": ExactMatch()}.items():
         scored = measure.score(totals)
-        result[measure.name] = float(scored.values) if bool(scored.defined) else None
+        result[name] = float(scored.values) if bool(scored.defined) else None
         if not bool(scored.defined):
-            undefined[measure.name] = measure.why(totals)
+            undefined[name] = measure.why(totals)
     return {**result, "n": len(true), "undefined": undefined}
 
 

@@ -6,7 +6,7 @@ caller's own label values as keys, and gives every number a value or a reason.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def evaluate_labels(
     class_set, listed = _class_set(classes, labels, counts[1])
     undefined: dict[str, str] = {}
     result: dict[str, Any] = {
-        measure.name: _value(measure, totals, undefined) for measure in _measures(class_set, zero_division)
+        name: _value(measure, totals, undefined, name) for name, measure in _measures(class_set, zero_division).items()
     }
     result["classes"] = listed
     result["per_class"] = _per_class(listed, labels, totals, zero_division, undefined)
@@ -62,6 +62,8 @@ def _class_set(classes: Any, labels: list[Any], support: Array) -> tuple[Any, li
         if classes == "present":
             return classes, [label for label, n in zip(labels, support.tolist(), strict=True) if n]
         return classes, labels
+    if not isinstance(classes, Iterable):
+        raise InputError(f"classes: expected 'union', 'present' or a list of labels, but got {classes!r}")
     listed = list(classes)
     if len(set(listed)) != len(listed):
         raise InputError(f"classes: expected distinct labels, but got {some(listed)}")
@@ -71,20 +73,20 @@ def _class_set(classes: Any, labels: list[Any], support: Array) -> tuple[Any, li
     return tuple(place.get(label, f"absent {index}") for index, label in enumerate(listed)), listed
 
 
-def _measures(classes: Any, zero_division: ZeroDivision) -> list[Measure]:
-    averaged = [
-        kind(average, classes, zero_division)  # type: ignore[arg-type]
+def _measures(classes: Any, zero_division: ZeroDivision) -> dict[str, Measure]:
+    averaged: dict[str, Measure] = {
+        f"{average}_{kind.kind}": kind(average, classes, zero_division)  # type: ignore[arg-type]
         for kind in (c.F1, c.Precision, c.Recall)
         for average in AVERAGES
-    ]
-    return [c.Accuracy(), *averaged, c.BalancedAccuracy(), c.Kappa()]
+    }
+    return {"accuracy": c.Accuracy(), **averaged, "balanced_accuracy": c.BalancedAccuracy(), "kappa": c.Kappa()}
 
 
-def _value(measure: Measure, totals: Totals, undefined: dict[str, str], name: str = "") -> float | None:
+def _value(measure: Measure, totals: Totals, undefined: dict[str, str], name: str) -> float | None:
     scored = measure.score(totals)
     if bool(scored.defined):
         return float(scored.values)
-    undefined[name or measure.name] = measure.why(totals)
+    undefined[name] = measure.why(totals)
     return None
 
 

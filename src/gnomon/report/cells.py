@@ -55,6 +55,6 @@ def numeric(column: Column) -> bool:
 
 
 def _number(value: float | int, column: Column) -> str:
-    if column.key == "p" and 0 < value < 10**-column.digits:
+    if column.kind == "probability" and 0 < value < 10**-column.digits:
         return f"<{10**-column.digits:.{column.digits}f}"
     return f"{value:.{column.digits}f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, plural
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
@@ -36,11 +36,16 @@ def comparable(runs: Sequence[Run]) -> None:
                     f"{first.system} and {run.system} were scored on different {what} "
                     f"({str(first.manifest[key])[:12]} and {str(run.manifest[key])[:12]}): score both on the same"
                 )
-        if run.roster.ids != first.roster.ids:
-            raise InputError(f"{first.system} and {run.system} do not hold the same cases: score both on the same")
         for system in (run, first):
             if not system.complete:
                 raise InputError(f"{system.system} is {partial(system)}: complete it before comparing")
+        if run.plan != first.plan:
+            raise InputError(
+                f"{first.system} and {run.system} were scored with different interval plans "
+                f"({first.plan} and {run.plan}): score both with the same options"
+            )
+        if run.roster.ids != first.roster.ids:
+            raise InputError(f"{first.system} and {run.system} do not hold the same cases: score both on the same")
 
 
 def compare_runs(runs: Sequence[Run], measures: Sequence[str] = ()) -> list[Comparison]:
@@ -61,8 +66,9 @@ def compare_runs(runs: Sequence[Run], measures: Sequence[str] = ()) -> list[Comp
     ]
 
 
-def comparison_table(comparisons: Sequence[Comparison], level: str = "group") -> Table:
-    """Show comparisons: difference with interval, p-value, groups."""
+def comparison_table(comparisons: Sequence[Comparison], run: Run) -> Table:
+    """Show comparisons: difference with interval, p-value, groups; ``run`` is any of those compared."""
+    level, coverage = run.roster.level, run.plan.level
     rows = tuple(
         {
             "measure": Cell(item.measure.name.replace("_", " ")),
@@ -81,13 +87,18 @@ def comparison_table(comparisons: Sequence[Comparison], level: str = "group") ->
         Column("a", "A"),
         Column("b", "B"),
         Column("difference", "A - B", "score"),
-        Column("p", "p", "number", digits=4),
-        Column("groups", f"{level}s", "count"),
+        Column("p", "p", "probability", digits=4),
+        Column("groups", plural(level), "count"),
     )
     exact = all(item.result.exact for item in comparisons)
     how = "all swaps enumerated" if exact else "random swaps"
-    lines = [f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how}); not corrected for many tests"]
-    lines += [f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why]
+    lines = []
+    if any(item.result.low is not None for item in comparisons):
+        lines.append(f"[low, high]: {100 * coverage:g}% jackknife-t interval of the difference over {plural(level)}")
+    lines += [f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how}); not corrected for many tests"]
+    lines += [
+        f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why.startswith("un")
+    ]
     lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
     return Table("comparison", "paired comparison", columns, rows, tuple(lines))
 

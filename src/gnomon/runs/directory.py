@@ -29,7 +29,9 @@ def publish(run: Run, out: str | Path) -> Run:
     """
     parent = Path(out)
     target = parent / str(run.manifest["id"])
-    _usable(parent, target)
+    usable(parent)
+    if target.is_symlink() or target.is_file():
+        raise InputError(f"{target}: expected a run directory or nothing, but it is a file or a link: remove it")
     draft = parent / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
         draft.mkdir(parents=True)
@@ -48,15 +50,14 @@ def publish(run: Run, out: str | Path) -> Run:
     return replace(run, path=target)
 
 
-def _usable(parent: Path, target: Path) -> None:
-    """Refuse places that cannot hold a run."""
+def usable(parent: Path) -> None:
+    """Refuse places that cannot hold runs, before any work is done for them."""
     try:
         if "\0" in os.fspath(parent):
             raise ValueError("the name holds a NUL character")
         if parent.exists() and not parent.is_dir():
             raise InputError(f"--out {parent}: expected a folder for runs, but it is a file")
-        if target.is_symlink() or target.is_file():
-            raise InputError(f"{target}: expected a run directory or nothing, but it is a file or a link: remove it")
+        parent.mkdir(parents=True, exist_ok=True)
     except (ValueError, OSError) as error:
         if isinstance(error, InputError):
             raise

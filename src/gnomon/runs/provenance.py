@@ -59,29 +59,35 @@ def cpu_name() -> str:
 
 
 def peak_memory_bytes() -> int | None:
-    """Return the largest memory that this process held so far, where the system tells."""
+    """Return the largest memory that this process or one of its workers held so far, where the system tells."""
     try:
         import resource
     except ImportError:
         return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return int(peak if sys.platform == "darwin" else peak * 1024)
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of its children that have ended."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
 
 
 @dataclass
 class Clock:
-    """Wall and CPU time since it was made."""
+    """Wall and CPU time since it was made, workers that have ended included."""
 
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     wall: float = field(default_factory=time.perf_counter)
-    cpu: float = field(default_factory=time.process_time)
+    cpu: float = field(default_factory=lambda: cpu_seconds())
 
     def read(self) -> dict[str, Any]:
         """Return what has been used so far."""
         return {
             "started": self.started,
             "wall_s": round(time.perf_counter() - self.wall, 6),
-            "cpu_s": round(time.process_time() - self.cpu, 6),
+            "cpu_s": round(cpu_seconds() - self.cpu, 6),
             "peak_memory_bytes": peak_memory_bytes(),
         }
 

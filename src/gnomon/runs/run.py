@@ -67,6 +67,8 @@ class Run:
     verdicts: tuple[Verdict, ...]
     table: pa.Table | None = None
     path: Path | None = None
+    alias: str = ""
+    """What tables call the system where another run of the same name stands beside it."""
 
     @property
     def suite(self) -> str:
@@ -76,7 +78,13 @@ class Run:
     @property
     def system(self) -> str:
         """Name of the system under test."""
-        return str(self.manifest["system"])
+        return self.alias or str(self.manifest["system"])
+
+    @property
+    def ground(self) -> tuple[str, ...]:
+        """What runs must share to stand in one table: suite, data, protocol and interval plan."""
+        keys = ("suite", "data_fingerprint", "protocol_fingerprint")
+        return (*(str(self.manifest[key]) for key in keys), fingerprint(self.manifest["plan"]))
 
     @property
     def plan(self) -> Plan:
@@ -111,6 +119,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         "data_fingerprint": evaluation.data,
         "prediction_fingerprint": table_digest(evaluation.table),
         "plan": {"method": plan.method, "level": plan.level, "resamples": plan.resamples, "seed": plan.seed},
+        "policy": dict(evaluation.coverage.get("policy", {})),
         "options": {**(options or {}), "resolved": dict(evaluation.options)},
         "inputs": [dict(item) for item in evaluation.inputs],
         "facts": facts,
@@ -154,7 +163,8 @@ def counted(roster: Roster) -> dict[str, int]:
 
 def run_id(manifest: Mapping[str, Any]) -> str:
     """Name a run after what determines its scores: the same work gets the same name."""
-    keys = ("suite", "system", "protocol_fingerprint", "data_fingerprint", "prediction_fingerprint", "plan")
+    prints = ("protocol_fingerprint", "data_fingerprint", "prediction_fingerprint")
+    keys = ("suite", "system", *prints, "plan", "policy")
     slug = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in str(manifest["system"]))[:48]
     return f"{manifest['suite']}-{slug.strip('.-') or 'system'}-{fingerprint([manifest[k] for k in keys])[:10]}"
 
@@ -208,6 +218,7 @@ class StoredManifest(msgspec.Struct):
     data_fingerprint: str
     prediction_fingerprint: str
     facts: dict[str, Any]
+    policy: dict[str, Any]
     summary: dict[str, Any]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gnomon.core.errors import some
+from gnomon.core.errors import plural, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.scoring import WHOLE, Score
@@ -32,7 +32,7 @@ def leaderboard(runs: Sequence[Run], names: Sequence[str], *, name: str = "score
     columns = (
         Column("system", "system"),
         Column("n", "n", "count"),
-        Column("groups", f"{level}s", "count"),
+        Column("groups", plural(level), "count"),
         *(column(measure) for measure in chosen),
     )
     rows = [_row(run, chosen) for run in ranked(runs)]
@@ -77,7 +77,7 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
         Column("slice", "slice"),
         Column("system", "system"),
         Column("n", "n", "count"),
-        Column("groups", f"{runs[0].roster.level}s", "count"),
+        Column("groups", plural(runs[0].roster.level), "count"),
         *(column(measure) for measure in chosen),
     )
     shown = [s for run in runs for s in run.scores if s.slice != WHOLE and s.name in names]
@@ -105,11 +105,28 @@ def interval_notes(run: Run, scores: Iterable[Score | None]) -> tuple[str, ...]:
     given = [score for score in scores if score is not None]
     lines: list[str] = []
     plan = run.plan
+    if plan.method == "none":
+        return ("intervals were not asked for",)
     if any(score.low is not None for score in given):
         draws = f", {plan.resamples} resamples" if plan.method in ("percentile", "bca") else ""
-        lines.append(f"[low, high]: {plan.level:.0%} {plan.method} interval over {run.roster.level}s{draws}")
-    lines += [f"interval {why}" for why in _distinct(s.interval_why for s in given if s.interval_why)]
-    return (*lines, *_distinct(note for score in given for note in score.notes))
+        level = plural(run.roster.level)
+        lines.append(f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {level}{draws}")
+    remarks: dict[str, list[str]] = {}
+    for score in given:
+        for text in (*((f"interval {score.interval_why}",) if score.interval_why else ()), *score.notes):
+            names = remarks.setdefault(text, [])
+            if score.name not in names:
+                names.append(score.name)
+    everything = list(dict.fromkeys(score.name for score in given))
+    for text, names in remarks.items():
+        whose = "" if len(names) == len(everything) else f"{_few(names)}: "
+        lines.append(f"{whose}{text}")
+    return tuple(lines)
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(name.replace("_", " ") for name in names[:4])
+    return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
 def partial(run: Run) -> str:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gnomon
-from gnomon.core.errors import InputError, WorkError
+from gnomon.core.errors import InputError
 from gnomon.core.options import build
 from gnomon.suites.labels.options import SimulateOptions
 from gnomon.suites.labels.simulate import simulate
@@ -44,22 +44,58 @@ import numpy as np
 
 class Spy:
     def fit(self, features, labels, rng):
-        self.seen = len(labels)
-        self.features = features.shape[1]
+        print("hello from fit")
+        self.seen = sorted(set(features[:, 0].tolist()))
 
     def predict(self, features):
         with open(os.environ["SPY_LOG"], "a") as log:
-            log.write(json.dumps([self.seen, len(features), self.features]) + "\\n")
+            log.write(json.dumps([self.seen, sorted(set(features[:, 0].tolist()))]) + "\\n")
         return np.full(len(features), "walking")
 """
 
 
-def test_a_system_from_a_file_never_sees_its_test_groups(truth, tmp_path, monkeypatch):
+def test_a_system_from_a_file_never_sees_its_test_groups(tmp_path, monkeypatch, capsys):
+    """The only feature is the number of the group: what a system saw and what it was asked about must be disjoint."""
+    table = {"id": [str(i) for i in range(24)], "label": ["a", "b"] * 12, "group": [f"g{i // 3}" for i in range(24)]}
+    table["number"] = [i // 3 for i in range(24)]
     (tmp_path / "spy.py").write_text(SPY)
     monkeypatch.setenv("SPY_LOG", str(tmp_path / "log"))
-    gnomon.run("labels", truth=truth, systems=(f"{tmp_path / 'spy.py'}:Spy",), folds=4, out=tmp_path / "runs")
-    lines = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert lines == [[180, 60, 3]] * 4
+    gnomon.run("labels", truth=table, systems=(f"{tmp_path / 'spy.py'}:Spy",), folds=4, out=tmp_path / "runs")
+    pairs = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert len(pairs) == 4
+    assert all(not set(seen) & set(asked) for seen, asked in pairs)
+    assert sorted(group for _, asked in pairs for group in asked) == list(range(8))
+    assert "hello" not in capsys.readouterr().out
+
+
+def test_slices_and_groups_are_no_features(tmp_path):
+    table = {"id": list("abcdef"), "label": list("xyxyxy"), "group": [1, 1, 2, 2, 3, 3], "session": [1, 2, 1, 2, 1, 2]}
+    table["speed"] = [0.1, 0.9, 0.2, 0.8, 0.1, 0.9]
+    options = {"truth": table, "systems": ("nearest_mean",), "folds": 3, "slice": ("session",)}
+    run = gnomon.run("labels", out=tmp_path, **options).runs[0]
+    assert run.manifest["options"]["resolved"]["features"] == ["speed"]
+    assert run.manifest["protocol"]["split"] == {"folds": 3, "by": "group", "features": ["speed"]}
+    assert run.manifest["options"]["resolved"]["system_source"].startswith("NearestMean:")
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [("return [None] * len(features)", "returned NoneType"), ("raise SystemExit(0)", "SystemExit: 0")],
+)
+def test_a_system_that_returns_nothing_or_leaves_fails_alone(truth, tmp_path, body, why):
+    source = f"class Odd:\n    def fit(self, *a): pass\n    def predict(self, features):\n        {body}\n"
+    (tmp_path / "odd.py").write_text(source)
+    systems = (f"{tmp_path / 'odd.py'}:Odd", "majority")
+    result = gnomon.run("labels", truth=truth, systems=systems, folds=2, retries=0, out=tmp_path / "runs")
+    assert result.scores["majority"]["accuracy"] is not None
+    assert all(why in text for text in result.record()["missing"].values())
+
+
+def test_the_spelling_of_a_path_does_not_matter(truth, tmp_path):
+    for path in (truth, truth.parent / ".." / truth.parent.name / truth.name):
+        gnomon.run("labels", truth=path, systems=("majority",), out=tmp_path / "runs")
+    events = (tmp_path / "runs" / "store" / "progress.jsonl").read_text()
+    assert events.count('"event": "done"') == 6
 
 
 def test_a_changed_system_is_run_again(truth, tmp_path, monkeypatch):
@@ -108,10 +144,19 @@ def test_a_failing_fold_leaves_a_partial_run_that_says_so(truth, tmp_path):
         gnomon.compare(result)
 
 
-def test_nothing_done_is_an_error(tmp_path):
+def test_a_system_whose_cells_all_fail_is_there_with_everything_undefined(tmp_path):
     table = {"id": list("abcd"), "label": list("xyxy"), "group": list("gghh")}
-    with pytest.raises(WorkError, match=r"no cell was done.*needs numeric feature columns"):
-        gnomon.run("labels", truth=table, systems=("nearest_mean",), folds=2, out=tmp_path)
+    result = gnomon.run("labels", truth=table, systems=("nearest_mean", "majority"), folds=2, out=tmp_path)
+    assert not result.complete
+    again = gnomon.load(tmp_path)
+    assert not again.complete
+    failed = next(run for run in again.runs if run.system == "nearest_mean")
+    assert failed.find("macro_f1").value is None
+    assert failed.find("macro_f1").why == "no samples"
+    assert all(check.passed for check in gnomon.verify(failed.path))
+    notes = "\n".join(again.tables["scores"].notes)
+    assert "nearest_mean: partial: 0 of 2 cells; missing nearest_mean fold 0: nearest_mean needs numeric" in notes
+    assert "no paired comparison" in notes
 
 
 @pytest.mark.parametrize(
@@ -131,13 +176,19 @@ def test_bad_input_is_named(truth, tmp_path, options, words):
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [({"folds": 9}, "9 folds need at least as many groups"), ({"features": ("nope",)}, "no column 'nope'")],
+    [
+        ({"folds": 9}, "9 folds need at least as many groups"),
+        ({"features": ("nope",)}, "no column 'nope'"),
+        ({"features": ("placement",)}, "'placement' is not numeric"),
+        ({"slice": ("nope",)}, "no column 'nope'"),
+        ({"group": "nope"}, "no column 'nope'"),
+        ({"timeout": 1.0}, "--executor processes"),
+    ],
 )
-def test_bad_data_fails_the_artefact_and_names_it(truth, tmp_path, options, words):
-    with pytest.raises(WorkError, match=f"needs 'data', which failed: .*{words}"):
-        gnomon.run("labels", truth=truth, out=tmp_path, **options)
-    (record,) = (tmp_path / "store" / "failures").glob("*.json")
-    assert words in json.loads(record.read_text())["error"]
+def test_bad_input_is_found_before_any_work(truth, tmp_path, options, words):
+    with pytest.raises(InputError, match=words):
+        gnomon.run("labels", truth=truth, out=tmp_path / "runs", **options)
+    assert not (tmp_path / "runs" / "store").exists()
 
 
 def test_folds_keep_groups_together_and_are_even(truth, tmp_path):

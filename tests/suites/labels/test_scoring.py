@@ -116,6 +116,52 @@ def test_missing_left_out_is_partial_and_says_so():
     assert any("partial: 3 of 6 rows scored" in note for note in result.tables["scores"].notes)
 
 
+def test_groups_without_a_scored_row_are_no_groups():
+    """Group z and class c are never scored: two groups are left, and the claim about every class falls."""
+    partial = {"id": ["1", "2", "3", "4"], "label": ["a", "a", "b", "b"]}
+    run = gnomon.score("labels", TRUTH, partial, missing="skip").runs[0]
+    assert run.find("accuracy").groups == 2
+    assert run.manifest["facts"] == {"groups": 2, "cases": 2, "least_class_groups": 0}
+    assert [v.id for v in run.verdicts if not v.supported] == ["new-groups", "every-class"]
+
+
+def test_policies_are_different_runs(tmp_path):
+    partial = {"id": ["1", "2", "3", "4"], "label": ["a", "a", "b", "b"]}
+    for policy in ("skip", "wrong"):
+        gnomon.score("labels", TRUTH, partial, missing=policy, out=tmp_path)
+    assert len(list(tmp_path.glob("labels-*"))) == 2
+
+
+def test_runs_of_one_name_and_of_other_data_are_told_apart(tmp_path):
+    """Two systems called x on one truth, and one on another: two tables, every column its own numbers."""
+    other = {**TRUTH, "label": ["a", "a", "b", "b", "c", "c"]}
+    for truth, guess in ((TRUTH, GOOD), (TRUTH, HALF), (other, HALF)):
+        gnomon.score("labels", truth, {"x": guess}, out=tmp_path)
+    result = gnomon.load(tmp_path)
+    assert len(result.scores) == 3
+    assert {len(result.tables["scores"].rows), len(result.tables["scores_2"].rows)} == {1, 2}
+    pair = next(
+        table for name, table in result.tables.items() if name.startswith("per_class") and len(table.columns) == 4
+    )
+    columns = [column.key for column in pair.columns[2:]]
+    assert [pair.rows[0][key].value for key in columns] == [1.0, pytest.approx(2 / 5)]
+    assert "(data " in result.tables["scores"].title
+
+
+def test_nothing_is_written_unless_asked(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gnomon.score("labels", TRUTH, HALF)
+    gnomon.score("labels", TRUTH, HALF, out=None)
+    gnomon.run("labels", truth=TRUTH, systems=("majority",), folds=3, out="none")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_intervals_that_were_not_asked_for_are_nowhere():
+    result = gnomon.score("labels", TRUTH, {"good": GOOD, "half": HALF}, interval="none")
+    assert all(cell.low is None for table in result.tables.values() for row in table.rows for cell in row.values())
+    assert "intervals were not asked for" in result.tables["scores"].notes
+
+
 def test_unknown_predicted_labels_are_a_finding():
     floats = {"id": TRUTH["id"], "label": ["a.0", "a.0", "b", "b", "c", "a"]}
     run = gnomon.score("labels", TRUTH, floats).runs[0]
@@ -133,8 +179,13 @@ def test_one_class_truth_is_a_finding_and_kappa_undefined():
 
 def test_class_set_and_zero_division_reach_the_measure():
     result = gnomon.score("labels", TRUTH, HALF, classes="a,b,c,d", zero_division="0")
-    assert scores(result)["macro_f1"] == pytest.approx((2 / 5 + 1 / 2 + 2 / 3) / 4)
-    assert "classes=('a', 'b', 'c', 'd')" in result.runs[0].find("macro_f1").measure
+    assert scores(result)["macro_f1_listed"] == pytest.approx((2 / 5 + 1 / 2 + 2 / 3) / 4)
+    assert "classes=('a', 'b', 'c', 'd')" in result.runs[0].find("macro_f1_listed").measure
+    assert [f.id for f in result.runs[0].findings] == ["listed-class-absent"]
+    assert "averages over the listed classes a, b, c, d; 0/0 counts as 0" in result.tables["scores"].notes
+    same = gnomon.score("labels", TRUTH, HALF, classes=["a", "b", "c", "d"], zero_division=0)
+    assert scores(same) == scores(result)
+    assert scores(gnomon.score("labels", TRUTH, HALF, zero_division=None, classes="present"))["macro_f1_present"]
 
 
 def test_multilabel_by_separator_and_by_lists():

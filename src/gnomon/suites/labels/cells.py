@@ -19,8 +19,23 @@ from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.intake.memory import table_of
 from gnomon.suites.labels import files, systems
+from gnomon.suites.labels.options import RunOptions
 
 FOLD = "__fold__"
+
+
+def feature_columns(options: RunOptions) -> list[str]:
+    """Return the feature columns that a run will use, and refuse those that it cannot."""
+    group = options.group or files.GROUP
+    table = table_of(options.truth, text=(files.ID, files.LABEL, group, *options.slice), name="truth")
+    known = {files.ID, files.LABEL, group, *options.slice}
+    chosen = list(options.features) or [f.name for f in table.schema if f.name not in known and _is_number(f.type)]
+    lacking = [name for name in chosen if name not in table.column_names]
+    if lacking:
+        raise InputError(f"truth: no column {some(lacking)}; it has {some(table.column_names, show=12)}")
+    for name in chosen:
+        _floats(table, name)
+    return chosen
 
 
 def prepare(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
@@ -28,13 +43,9 @@ def prepare(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) 
     del needs
     group = arguments["group"]
     table = table_of(arguments["truth"], text=(files.ID, files.LABEL, group), name="truth").sort_by(files.ID)
-    features = arguments["features"] or _numeric(table, {files.ID, files.LABEL, group})
-    lacking = [name for name in (group, *features) if name not in table.column_names]
-    if lacking:
-        raise InputError(f"truth: no column {some(lacking)}; it has {some(table.column_names, show=12)}")
     columns = {files.ID: table[files.ID], files.LABEL: table[files.LABEL]}
     columns[FOLD] = pa.array(deal(table[group], arguments["folds"], arguments["seed"]))
-    columns |= {f"x:{name}": _floats(table, name) for name in features}
+    columns |= {f"x:{name}": _floats(table, name) for name in arguments["features"]}
     pq.write_table(pa.table(columns), out / "data.parquet")
 
 
@@ -54,6 +65,9 @@ def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> 
             f"system {arguments['system']!r} returned {predicted.shape} labels for {int(held.sum())} rows of "
             f"fold {arguments['fold']}: expected one per row"
         )
+    if any(not isinstance(label, (str, np.str_)) for label in predicted.tolist()):
+        kinds = sorted({type(label).__name__ for label in predicted.tolist()})
+        raise InputError(f"system {arguments['system']!r} returned {', '.join(kinds)}: expected labels as text")
     ids = table[files.ID].filter(pa.array(held))
     pq.write_table(
         pa.table({"id": ids, "label": pa.array([str(label) for label in predicted])}), out / "labels.parquet"
@@ -73,9 +87,8 @@ def deal(groups: Any, folds: int, seed: int) -> Array:
     return fold_of[codes]
 
 
-def _numeric(table: pa.Table, known: set[str]) -> list[str]:
-    kinds = (pa.types.is_integer, pa.types.is_floating)
-    return [f.name for f in table.schema if f.name not in known and any(kind(f.type) for kind in kinds)]
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
 
 
 def _floats(table: pa.Table, name: str) -> pa.Array:

@@ -32,9 +32,9 @@ class ScoreOptions(ScoringOptions):
         "error"
     )
     classes: Annotated[
-        str, Option("class set of macro averages: union, present, or labels joined by commas", metavar="SET")
+        str, Option("class set of averages: union, present, or labels joined by commas", metavar="SET", data=True)
     ] = "union"
-    zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"))] = "0"
+    zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"), data=True)] = "0"
     separator: Annotated[
         str,
         Option("labels are sets, joined by this text (multi-label); an empty cell is the empty set", metavar="TEXT"),
@@ -53,13 +53,14 @@ class RunOptions(EngineOptions):
     folds: Annotated[int, Option("folds over groups", low=2, high=100_000)] = 5
     group: Annotated[str, Option("column whose values are kept together and resampled", metavar="COLUMN")] = ""
     features: Annotated[
-        tuple[str, ...], Option("feature column; default: every numeric one; may be repeated", metavar="COLUMN")
+        tuple[str, ...],
+        Option("feature column; default: every numeric one but group and slices; may be repeated", metavar="COLUMN"),
     ] = ()
     slice: Annotated[tuple[str, ...], Option("tag column to show scores by; may be repeated", metavar="COLUMN")] = ()
     classes: Annotated[
-        str, Option("class set of macro averages: union, present, or labels joined by commas", metavar="SET")
+        str, Option("class set of averages: union, present, or labels joined by commas", metavar="SET", data=True)
     ] = "union"
-    zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"))] = "0"
+    zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"), data=True)] = "0"
 
 
 @dataclass(frozen=True, kw_only=True)

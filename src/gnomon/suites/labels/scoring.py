@@ -32,20 +32,21 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     truth = files.read_truth(options)
     sources = files.systems(options.predictions)
     aligned = [files.read_predictions(source, truth, options) for source in sources]
+    for predictions in aligned:
+        if not predictions.given.any():
+            raise InputError(f"{predictions.source.where}: no id of the truth has a prediction: nothing can be scored")
     return [evaluate(truth, predictions, options) for predictions in aligned]
 
 
 def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Evaluation:
-    """Tally one system's aligned predictions."""
+    """Tally one system's aligned predictions; cases without a scored row are no cases of the run."""
     kept = predictions.given if options.missing == "skip" else np.ones(len(truth), dtype=np.bool_)
-    if not kept.any():
-        raise InputError(f"{predictions.source.where}: no id of the truth has a prediction: nothing can be scored")
     roster, case = _cases(truth, options)
+    used, case = np.unique(case[kept], return_inverse=True)
+    roster = roster.take(used)
     sets = pa.types.is_list(truth.labels.type)
     tally = _tally_sets if sets else _tally_labels
     tallies, ledgers, true_classes, findings = tally(truth, predictions, case, len(roster), kept)
-    family = next(iter(tallies))
-    facts = {"least_class_groups": _least_class_groups(tallies[family], roster)}
     class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
     return Evaluation(
         protocol=protocol(true_classes, class_set, zero_division, slices=options.slice, sets=sets),
@@ -54,18 +55,17 @@ def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptio
         roster=roster,
         tallies=tallies,
         ledgers=ledgers,
-        data=column_digest(truth.ids, truth.labels, *_columns(truth), pa.array(roster.groups)),
+        data=column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
         coverage=_coverage(truth, predictions, options, int(kept.sum())),
-        findings=(*findings, *_general_findings(truth, predictions, options)),
+        findings=(*findings, *_set_findings(class_set, tallies), *_general_findings(truth, predictions, options)),
         inputs=(files.describe(truth.source), files.describe(predictions.source)),
-        options=opt.record(replace(options, predictions=(predictions.source.where,), truth=truth.source.where)),
-        facts=facts,
+        options={
+            **opt.record(replace(options, predictions=(predictions.source.where,), truth=truth.source.where)),
+            "group": options.group or (files.GROUP if truth.groups is not None else None),
+        },
+        facts={"least_class_groups": _least_class_groups(next(iter(tallies.values())), roster, true_classes)},
         table=pa.table({"id": truth.ids, "label": predictions.labels}).filter(pa.array(predictions.given)),
     )
-
-
-def _columns(truth: files.Truth) -> list[pa.Array]:
-    return [*(() if truth.groups is None else (truth.groups,)), *truth.tags.values()]
 
 
 def _cases(truth: files.Truth, options: ScoreOptions) -> tuple[Roster, Array]:
@@ -94,8 +94,8 @@ def _tally_labels(truth: files.Truth, predictions: files.Aligned, case: Array, n
     findings = _class_findings(true.classes, predicted.classes, predictions.source.where)
     classes = union([true.classes, predicted.classes])
     a, b = Labels(true.over(classes)[kept], classes), Labels(predicted.over(classes)[kept], classes)
-    tallies = classification.tally_cases(a, b, case[kept], n_cases)
-    where, t, p, count = pair_counts(a.codes, b.codes, case[kept], len(classes), n_cases)
+    tallies = classification.tally_cases(a, b, case, n_cases)
+    where, t, p, count = pair_counts(a.codes, b.codes, case, len(classes), n_cases)
     columns: dict[str, Array] = {"truth": t, "predicted": p, "count": count}
     ledger = Ledger(where, columns, {"truth": classes, "predicted": classes})
     return {"classification": tallies}, {"confusion": ledger}, true.classes, findings
@@ -105,14 +105,15 @@ def _tally_sets(truth: files.Truth, predictions: files.Aligned, case: Array, n_c
     true, predicted = files.sets_of(truth.labels), files.sets_of(predictions.labels)
     findings = _class_findings(true.classes, predicted.classes, predictions.source.where)
     a, b = LabelSets(true.members[kept], true.classes), LabelSets(predicted.members[kept], predicted.classes)
-    return {"multilabel": multilabel.tally_cases(a, b, case[kept], n_cases)}, {}, true.classes, findings
+    return {"multilabel": multilabel.tally_cases(a, b, case, n_cases)}, {}, true.classes, findings
 
 
-def _least_class_groups(tallies: Tallies, roster: Roster) -> int:
+def _least_class_groups(tallies: Tallies, roster: Roster, true_classes: tuple[str, ...]) -> int:
+    """Return in how many groups the rarest class of the truth was scored."""
     codes, names = roster.codes()
-    per_group = tallies.grouped(codes, len(names)).fields["truth"] > 0
-    counts = per_group.sum(axis=0)
-    return int(counts[counts > 0].min()) if counts.any() else 0
+    counts = (tallies.grouped(codes, len(names)).fields["truth"] > 0).sum(axis=0)
+    by_class = dict(zip(tallies.axes["class"], counts.tolist(), strict=True))
+    return min((by_class.get(label, 0) for label in true_classes), default=0)
 
 
 def _coverage(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions, scored: int) -> dict[str, Any]:
@@ -154,6 +155,15 @@ def _class_findings(true: tuple[str, ...], predicted: tuple[str, ...], where: st
     return findings
 
 
+def _set_findings(class_set: ClassSet, tallies: dict[str, Tallies]) -> list[Finding]:
+    known = {label for part in tallies.values() for label in part.axes["class"]}
+    absent = [] if isinstance(class_set, str) else [label for label in class_set if label not in known]
+    if not absent:
+        return []
+    evidence = f"listed classes that occur in neither truth nor prediction: {some(absent)}"
+    return [Finding("listed-class-absent", "warning", "--classes", evidence, "check the spelling; they count as 0/0")]
+
+
 def _general_findings(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> list[Finding]:
     findings = []
     if truth.groups is None:
@@ -180,11 +190,17 @@ def _general_findings(truth: files.Truth, predictions: files.Aligned, options: S
     return findings
 
 
-def _class_set(text: str) -> ClassSet:
-    if text in ("union", "present"):
-        return text
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+def _class_set(given: Any) -> ClassSet:
+    if isinstance(given, (list, tuple)):
+        return tuple(str(label) for label in given)
+    if not isinstance(given, str):
+        raise InputError(f"classes: expected union, present or labels, but got {given!r}")
+    return given if given in ("union", "present") else tuple(p.strip() for p in given.split(",") if p.strip())
 
 
-def _zero_division(text: str) -> ZeroDivision:
-    return None if text == "none" else 1 if text == "1" else 0
+def _zero_division(given: Any) -> ZeroDivision:
+    if given in ("0", "1", 0, 1) and not isinstance(given, bool):
+        return 1 if int(given) else 0
+    if given in ("none", None):
+        return None
+    raise InputError(f"zero_division: expected 0, 1 or none, but got {given!r}")

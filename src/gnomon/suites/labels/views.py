@@ -3,27 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.measures.classification import ClassF1
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
 
-SINGLE = ("macro_f1", "accuracy", "weighted_f1", "balanced_accuracy", "kappa")
-SETS = ("micro_f1", "macro_f1", "exact_match", "micro_precision", "micro_recall")
-MAX_CONFUSION = 200
+SHOWN = 5
+"""How many measures stand in the first table."""
+LARGEST_MATRIX = 200
+"""Above this many classes no confusion matrix is shown."""
 
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     sets = runs[0].manifest["protocol"]["settings"]["labels"] == "sets"
-    names = SETS if sets else SINGLE
-    shown: list[Table | View | None] = [common.leaderboard(runs, names), common.by_slice(runs, names[:2])]
+    names = [measure.name for measure in runs[0].measures[:SHOWN]]
+    board = common.leaderboard(runs, names)
+    board = replace(board, notes=(class_set(runs[0]), *board.notes))
+    shown: list[Table | View | None] = [board, common.by_slice(runs, names[:2])]
     if not sets:
         shown.append(per_class(runs[0]) if len(runs) == 1 else class_f1(runs))
         shown += [confusion(run) for run in common.ranked(runs)]
     return [item for item in shown if item is not None]
+
+
+def class_set(run: Run) -> str:
+    """Say over which classes averages are taken, and what 0/0 counts as."""
+    first: Any = run.measures[0]
+    names = {"union": "the union of true and predicted classes", "present": "the classes that occur in truth"}
+    over = (
+        names.get(first.classes) if isinstance(first.classes, str) else f"the listed classes {', '.join(first.classes)}"
+    )
+    policy = "is left out" if first.zero_division is None else f"counts as {first.zero_division}"
+    return f"averages over {over}; 0/0 {policy}"
 
 
 def per_class(run: Run) -> Table:
@@ -71,7 +88,7 @@ def class_f1(runs: Sequence[Run]) -> Table:
 def confusion(run: Run) -> View | None:
     """The confusion matrix of a run as a view; ``(none)`` is the column of missing predictions."""
     ledger = run.ledgers.get("confusion")
-    if ledger is None or len(ledger.labels["truth"]) > MAX_CONFUSION:
+    if ledger is None or len(ledger.labels["truth"]) > LARGEST_MATRIX:
         return None
     labels = ledger.labels["truth"]
     counts = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
@@ -86,4 +103,4 @@ def confusion(run: Run) -> View | None:
 
 
 def _classes(run: Run) -> list[str]:
-    return [measure.label for measure in run.measures if type(measure).__name__ == "ClassF1"]  # type: ignore[attr-defined]
+    return [measure.label for measure in run.measures if isinstance(measure, ClassF1)]

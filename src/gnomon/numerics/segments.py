@@ -1,0 +1,334 @@
+"""Stretches of time against stretches of time, in one sort and one pass: segments, events, joint labels.
+
+Conventions
+-----------
+- Intervals are half-open ``[start, end)``. :func:`tidy` clips them to a window, drops what is empty and sorts by class,
+  then by time; overlapping stretches of one class are united, abutting ones too unless identity is kept.
+- For one class, a *segment* is a maximal stretch in which (truth, returned) does not change. Its kind is TP, TN, FP or
+  FN; an FP or FN is further told apart by whether the segment before it (L) or after it (R) is a TP. A missing
+  neighbour is not a TP.
+- Everything after the sort is linear in the number of intervals, however many classes there are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gnomon.numerics.bytewise import jit
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+CATEGORIES = ("TP", "TN", "D", "F", "Us", "Ue", "I", "M", "Os", "Oe")
+"""What a segment can be, in the order of its codes."""
+TP, TN, D, F, US, UE, I, M, OS, OE = range(10)  # noqa: E741 - Ward's own letters
+TRUTH_LABELS = ("C", "D", "F", "FM", "M")
+RETURN_LABELS = ("C'", "I'", "F'", "FM'", "M'")
+
+
+@dataclass(frozen=True)
+class Track:
+    """Stretches of several classes: those of class ``c`` are ``offsets[c] : offsets[c + 1]``, in the order of time."""
+
+    starts: Floats
+    ends: Floats
+    offsets: Codes
+
+    @property
+    def classes(self) -> int:
+        """How many classes the track distinguishes."""
+        return len(self.offsets) - 1
+
+    def codes(self) -> Codes:
+        """Return the class of every stretch."""
+        return np.repeat(np.arange(self.classes), np.diff(self.offsets))
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Segments of every class in the order of time; each ends where the next begins, the last at the window's end."""
+
+    starts: Floats
+    categories: NDArray[np.int8]
+    offsets: Codes
+
+
+def tidy(
+    starts: Floats,
+    ends: Floats,
+    codes: Codes,
+    classes: int,
+    window: tuple[float, float],
+    *,
+    keep_abutting: bool = False,
+) -> Track:
+    """Clip, drop, sort and unite."""
+    starts, ends = np.maximum(starts, window[0]), np.minimum(ends, window[1])
+    kept = np.flatnonzero(starts < ends)
+    order = kept[np.argsort(starts[kept], kind="stable")]
+    order = order[np.argsort(codes[order].astype(_narrow(classes)), kind="stable")]
+    counts = np.bincount(codes[order], minlength=classes)
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    s, e = starts[order], ends[order]
+    new_offsets = np.zeros(classes + 1, dtype=np.int64)
+    kept_n = _unite(s, e, offsets, new_offsets, keep_abutting)
+    return Track(s[:kept_n], e[:kept_n], new_offsets)
+
+
+def segments(truth: Track, returned: Track, window: tuple[float, float]) -> tuple[Segments, Floats]:
+    """Return the segments of every class and the seconds in each category, ``(classes, 10)``."""
+    most = 2 * (np.diff(truth.offsets) + np.diff(returned.offsets)) + 1
+    room = np.concatenate([[0], np.cumsum(most)])
+    starts, categories = np.empty(room[-1]), np.empty(room[-1], dtype=np.int8)
+    offsets = np.zeros(len(room), dtype=np.int64)
+    seconds = np.zeros((truth.classes, len(CATEGORIES)))
+    low, high = (float(edge) for edge in window)
+    _segment(
+        (truth.starts, truth.ends, truth.offsets),
+        (returned.starts, returned.ends, returned.offsets),
+        (low, high),
+        (starts, categories, offsets),
+        seconds,
+    )
+    n = int(offsets[-1])
+    return Segments(starts[:n], categories[:n], offsets), seconds
+
+
+def events(
+    found: Segments, truth: Track, returned: Track, window: tuple[float, float]
+) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+    """Return the label of every event (an index into ``TRUTH_LABELS``) and of every return (``RETURN_LABELS``)."""
+    sides = []
+    for track in (truth, returned):
+        n = len(track.starts)
+        sides.append((track.starts, track.ends, track.offsets, np.zeros(n, np.int64), np.zeros(n, np.int8)))
+    labels = np.zeros(len(truth.starts), np.int8), np.zeros(len(returned.starts), np.int8)
+    _count_hits(found.starts, found.categories, found.offsets, float(window[1]), sides[0], sides[1])
+    _link(found.starts, found.categories, found.offsets, float(window[1]), sides[0], sides[1])
+    for side, out in zip(sides, labels, strict=True):
+        _label(side[3], side[4], out)
+    labels[1][:] = _RETURN_OF[labels[1]]
+    return labels
+
+
+def overlapping(track: Track) -> bool:
+    """Say whether stretches of different classes overlap."""
+    order = np.argsort(track.starts, kind="stable")
+    return bool((track.starts[order][1:] < np.maximum.accumulate(track.ends[order])[:-1]).any())
+
+
+def joint(found: Segments, truth: Track, returned: Track, window: tuple[float, float]) -> tuple[Floats, Floats]:
+    """Return seconds by (true class, returned class) and by (FP category, FN category); the last index is NULL.
+
+    Neither track may hold overlapping classes. The second table counts stretches whose true and returned classes
+    differ: rows are ``I, M, Os, Oe`` of the returned class, columns ``D, F, Us, Ue`` of the true class.
+    """
+    classes = truth.classes
+    confusion, pairs = np.zeros((classes + 1, classes + 1)), np.zeros((5, 5))
+    tracks = []
+    for track in (truth, returned):
+        order = np.argsort(track.starts, kind="stable")
+        tracks.append((track.starts[order], track.ends[order], track.codes()[order]))
+    low, high = (float(edge) for edge in window)
+    _join(tracks[0], tracks[1], (found.starts, found.categories, found.offsets), (low, high), confusion, pairs)
+    return confusion, pairs
+
+
+def _narrow(classes: int) -> type[Any]:
+    return np.uint8 if classes <= 256 else np.uint16 if classes <= 65536 else np.int64
+
+
+# Codes of truth labels 0..4 = C D F FM M; the same rules give returns C' I' M' FM' F'.
+_RETURN_OF = np.array([0, 1, 4, 3, 2], dtype=np.int8)
+
+
+@jit
+def _unite(starts: Any, ends: Any, offsets: Any, new_offsets: Any, keep_abutting: bool) -> int:
+    n = 0
+    for c in range(offsets.size - 1):
+        first = n
+        for i in range(offsets[c], offsets[c + 1]):
+            s, e = starts[i], ends[i]
+            if n > first and (s < ends[n - 1] or (s == ends[n - 1] and not keep_abutting)):
+                ends[n - 1] = max(ends[n - 1], e)
+            else:
+                starts[n], ends[n] = s, e
+                n += 1
+        new_offsets[c + 1] = n
+    return n
+
+
+@jit
+def _segment(truth: Any, returned: Any, window: Any, out: Any, seconds: Any) -> None:
+    ts, te, toff = truth
+    rs, re, roff = returned
+    starts, categories, offsets = out
+    low, high = window
+    n = 0
+    for c in range(toff.size - 1):
+        first = n
+        i, i1, j, j1 = toff[c], toff[c + 1], roff[c], roff[c + 1]
+        x = low
+        while x < high:
+            while i < i1 and te[i] <= x:
+                i += 1
+            while j < j1 and re[j] <= x:
+                j += 1
+            in_t = i < i1 and ts[i] <= x
+            in_r = j < j1 and rs[j] <= x
+            y = high
+            if i < i1:
+                y = min(y, te[i] if in_t else ts[i])
+            if j < j1:
+                y = min(y, re[j] if in_r else rs[j])
+            kind = TP if in_t and in_r else D if in_t else I if in_r else TN
+            if n == first or categories[n - 1] != kind:
+                starts[n], categories[n] = x, kind
+                n += 1
+            x = y
+        offsets[c + 1] = n
+        _categorise(categories, starts, first, n, high, seconds[c])
+
+
+@jit
+def _categorise(categories: Any, starts: Any, first: int, stop: int, high: float, seconds: Any) -> None:
+    """Tell FN (D) and FP (I) apart by their neighbours and add up time, with the rounding of each sum carried along."""
+    carry = np.zeros(seconds.size)
+    before = TN
+    for s in range(first, stop):
+        kind = categories[s]
+        left = before == TP
+        right = s + 1 < stop and categories[s + 1] == TP
+        before = kind
+        if kind == D:
+            kind = F if left and right else US if right else UE if left else D
+        elif kind == I:
+            kind = M if left and right else OS if right else OE if left else I
+        categories[s] = kind
+        length = (starts[s + 1] if s + 1 < stop else high) - starts[s]
+        y = length - carry[kind]
+        t = seconds[kind] + y
+        carry[kind] = (t - seconds[kind]) - y
+        seconds[kind] = t
+
+
+@jit
+def _count_hits(starts: Any, categories: Any, offsets: Any, high: float, truth: Any, returned: Any) -> None:
+    """Count the TP segments of every event and return."""
+    for c in range(offsets.size - 1):
+        i, j = truth[2][c], returned[2][c]
+        for s in range(offsets[c], offsets[c + 1]):
+            if categories[s] == TP:
+                x = starts[s]
+                y = starts[s + 1] if s + 1 < offsets[c + 1] else high
+                i = _hit(truth, c, i, x, y)
+                j = _hit(returned, c, j, x, y)
+
+
+@jit
+def _hit(side: Any, c: int, i: int, x: float, y: float) -> int:
+    starts, ends, offsets, hits, _ = side
+    while i < offsets[c + 1] and ends[i] <= x:
+        i += 1
+    k = i
+    while k < offsets[c + 1] and starts[k] < y:
+        hits[k] += 1
+        k += 1
+    return i
+
+
+@jit
+def _link(starts: Any, categories: Any, offsets: Any, high: float, truth: Any, returned: Any) -> None:
+    """Mark what shares a TP segment with something of several TP segments on the other side."""
+    for c in range(offsets.size - 1):
+        i, j = truth[2][c], returned[2][c]
+        for s in range(offsets[c], offsets[c + 1]):
+            if categories[s] == TP:
+                x = starts[s]
+                y = starts[s + 1] if s + 1 < offsets[c + 1] else high
+                i, many_t = _several(truth, c, i, x, y)
+                j, many_r = _several(returned, c, j, x, y)
+                if many_r:
+                    _mark(truth, c, i, y)
+                if many_t:
+                    _mark(returned, c, j, y)
+
+
+@jit
+def _several(side: Any, c: int, i: int, x: float, y: float) -> tuple[int, bool]:
+    starts, ends, offsets, hits, _ = side
+    while i < offsets[c + 1] and ends[i] <= x:
+        i += 1
+    k, many = i, False
+    while k < offsets[c + 1] and starts[k] < y:
+        many = many or hits[k] >= 2
+        k += 1
+    return i, many
+
+
+@jit
+def _mark(side: Any, c: int, i: int, y: float) -> None:
+    starts, _, offsets, _, linked = side
+    while i < offsets[c + 1] and starts[i] < y:
+        linked[i] = 1
+        i += 1
+
+
+@jit
+def _label(hits: Any, linked: Any, out: Any) -> None:
+    for k in range(hits.size):
+        if hits[k] == 0:
+            out[k] = 1
+        elif hits[k] >= 2:
+            out[k] = 3 if linked[k] else 2
+        else:
+            out[k] = 4 if linked[k] else 0
+
+
+@jit
+def _join(truth: Any, returned: Any, found: Any, window: Any, confusion: Any, pairs: Any) -> None:
+    ts, te, tc = truth
+    rs, re, rc = returned
+    starts, categories, offsets = found
+    low, high = window
+    null = confusion.shape[0] - 1
+    at = offsets[:-1].copy()
+    i = j = 0
+    x = low
+    while x < high:
+        while i < ts.size and te[i] <= x:
+            i += 1
+        while j < rs.size and re[j] <= x:
+            j += 1
+        in_t = i < ts.size and ts[i] <= x
+        in_r = j < rs.size and rs[j] <= x
+        y = high
+        if i < ts.size:
+            y = min(y, te[i] if in_t else ts[i])
+        if j < rs.size:
+            y = min(y, re[j] if in_r else rs[j])
+        a = tc[i] if in_t else null
+        b = rc[j] if in_r else null
+        confusion[a, b] += y - x
+        if a != b:
+            fp = fn = 4
+            if b != null:
+                fp = _category(starts, categories, offsets, at, b, x) - I
+            if a != null:
+                fn = _category(starts, categories, offsets, at, a, x) - D
+            pairs[fp, fn] += y - x
+        x = y
+
+
+@jit
+def _category(starts: Any, categories: Any, offsets: Any, at: Any, c: int, x: float) -> int:
+    """Return the category of a class at a time, moving the class's place in its segments forward."""
+    s = at[c]
+    while s + 1 < offsets[c + 1] and starts[s + 1] <= x:
+        s += 1
+    at[c] = s
+    return int(categories[s])
