@@ -34,7 +34,7 @@ def children() -> list[int]:
 
 
 def assassin(over: threading.Event, dice: random.Random, killed: list[int]) -> None:
-    while not over.wait(dice.uniform(0.05, 0.5)):
+    while not over.wait(dice.uniform(0.05, 0.3)):
         victims = children()
         if victims:
             try:
@@ -48,7 +48,7 @@ def main() -> None:
     promise, dice, over, killed = Promise(), random.Random(3), threading.Event(), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        work_plan = plan("nap", CELLS, seconds=0.08, log=str(folder / "log"))
+        work_plan = plan("nap", CELLS, seconds=0.15, log=str(folder / "log"))
         killer = threading.Thread(target=assassin, args=(over, dice, killed))
         start = time.perf_counter()
         killer.start()

@@ -8,7 +8,7 @@ from acceptance.support import ROOT, Promise
 from gnomon.core import registry
 from gnomon.testing import LAWS, check
 
-SEEDS = 2000
+SEEDS = 500
 
 
 def main() -> None:
