@@ -1,0 +1,265 @@
+"""Continuous recognition of events: Ward's categories of time and of events, binary and multi-class.
+
+Truth and returns are stretches of time with a class; where nothing is, the class is NULL. Besides how much is right,
+these measures say *how* a recogniser fails: late, early, fragmented, merged, inserted, missed (Ward, Lukowicz and
+Gellersen, 2011). The multi-class part is our definition after Ward 2006 and 2011, stated below.
+
+Conventions
+-----------
+- Stretches are half-open ``[start, end)`` in seconds; empty ones are dropped; all are clipped to the window; they
+  need not be sorted. Overlapping and abutting stretches of one class are united; with ``keep_identity`` abutting events
+  stay apart (segments do not change, events do).
+- A segment is a maximal stretch in which (truth, returned) of a class, one against the rest, does not change.
+
+Time
+----
+A segment is TP, TN, FP or FN. With L and R for "the segment before / after is a TP":
+
+=====  ==============  ==================  =================  ===============
+kind   neither         R only              L only             both
+=====  ==============  ==================  =================  ===============
+FP     I (insertion)   Os (overfill start)  Oe (overfill end)  M (merge)
+FN     D (deletion)    Us (underfill start) Ue (underfill end) F (fragmenting)
+=====  ==============  ==================  =================  ===============
+
+Rates: with P = TP + D + F + Us + Ue and N = TN + I + M + Os + Oe, each category over its own total.
+
+Events
+------
+With tp the number of TP segments of an event or return, and *linked* meaning "sharing a TP segment":
+
+- an event is D (tp = 0), F (tp >= 2), FM (tp >= 2 and a linked return has tp >= 2), M (tp = 1 and a linked return
+  has tp >= 2) or C (correct);
+- a return is I' (tp = 0), M' (tp >= 2), FM' (tp >= 2 and a linked event has tp >= 2), F' (tp = 1 and a linked event
+  has tp >= 2) or C'. There are as many C as C'.
+
+Pairs
+-----
+Where the true class a and the returned class b differ, the FP category of b is paired with the FN category of a, "-"
+standing for NULL. Pairs add up to the confusion matrix in seconds. *serious* is time with an I, D, M or F on a side,
+*timing* the rest; *substitution* is time in which neither side is NULL.
+
+Undefined cases
+---------------
+P = 0 or N = 0: that half of the rates. Stretches of different classes that overlap in one track (multi-label): pairs,
+confusion and what follows from them; the tables by class remain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
+from gnomon.numerics import segments as kernel
+from gnomon.numerics.coding import as_labels, encode_pair
+from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
+
+FP_SIDE = ("I", "M", "Os", "Oe", "-")
+FN_SIDE = ("D", "F", "Us", "Ue", "-")
+POSITIVE = ("TP", "D", "F", "Us", "Ue")
+NEGATIVE = ("TN", "I", "M", "Os", "Oe")
+EVENT = "event"
+"""Name of the one class of input without labels."""
+NULL = "-"
+
+Window = tuple[float, float]
+
+
+def evaluate(truth: Any, prediction: Any, *, window: Window, keep_identity: bool = False) -> dict[str, Any]:
+    """Score one recording.
+
+    Parameters
+    ----------
+    truth, prediction
+        Sequences of ``(start, end)`` or ``(start, end, label)``, or a tuple of arrays ``(starts, ends[, labels])``; in
+        any order. Labels are integers or text.
+    window
+        Start and end of the time that is scored.
+    keep_identity
+        Keep abutting events of one class apart.
+
+    Returns
+    -------
+    dict
+        ``classes`` by label: ``durations`` (seconds in each category), ``rates``, ``truth_events`` and
+        ``returned_events`` (labels in the order of time), ``counts``. For labelled input also ``pairs``, ``confusion``
+        (``labels``, ``seconds``; rows are truth, the last is NULL), ``serious``, ``timing``, ``substitution``. And
+        ``undefined``: the reason for everything that is ``None``.
+
+    Examples
+    --------
+    >>> result = evaluate([(10, 20)], [(12, 22)], window=(0, 30))["classes"]["event"]
+    >>> {name: s for name, s in result["durations"].items() if s}
+    {'TP': 8.0, 'TN': 18.0, 'Us': 2.0, 'Oe': 2.0}
+    >>> result["truth_events"], result["returned_events"]
+    (['C'], ["C'"])
+    """
+    limits = _window(window)
+    labels, true, returned, labelled = _read_pair(truth, prediction)
+    tracks = [kernel.tidy(*side, len(labels), limits) for side in (true, returned)]
+    found, seconds = kernel.segments(tracks[0], tracks[1], limits)
+    named = tracks
+    if keep_identity:
+        named = [kernel.tidy(*side, len(labels), limits, keep_abutting=True) for side in (true, returned)]
+    events = kernel.events(found, named[0], named[1], limits)
+    undefined: dict[str, str] = {}
+    classes = {
+        label: _of_class(index, label, seconds[index], named, events, undefined) for index, label in enumerate(labels)
+    }
+    result: dict[str, Any] = {"classes": classes}
+    if labelled:
+        result |= _between_classes(labels, found, tracks, limits, undefined)
+    return {**result, "undefined": undefined}
+
+
+def _of_class(
+    index: int,
+    label: Any,
+    seconds: Array,
+    tracks: Sequence[Track],
+    events: tuple[Array, Array],
+    undefined: dict[str, str],
+) -> dict[str, Any]:
+    durations = dict(zip(CATEGORIES, seconds.tolist(), strict=True))
+    labels: list[list[str]] = []
+    counts: dict[str, int] = {}
+    for track, codes, names in zip(tracks, events, (TRUTH_LABELS, RETURN_LABELS), strict=True):
+        own = codes[track.offsets[index] : track.offsets[index + 1]]
+        labels.append(np.array(names, dtype=object)[own].tolist())
+        counts |= dict(zip(names, np.bincount(own, minlength=len(names)).tolist(), strict=True))
+    return {
+        "durations": durations,
+        "rates": _rates(durations, f"classes.{label}.rates", undefined),
+        "truth_events": labels[0],
+        "returned_events": labels[1],
+        "counts": counts,
+    }
+
+
+def _rates(durations: dict[str, float], where: str, undefined: dict[str, str]) -> dict[str, float | None]:
+    rates: dict[str, float | None] = {}
+    for total, names, what in (("P", POSITIVE, "no time of the class in truth"), ("N", NEGATIVE, "no other time")):
+        whole = sum(durations[name] for name in names)
+        rates[total] = whole
+        for name in names:
+            rates[f"{name}r"] = durations[name] / whole if whole else None
+            if not whole:
+                undefined[f"{where}.{name}r"] = what
+    return rates
+
+
+def _between_classes(
+    labels: list[Any], found: kernel.Segments, tracks: Sequence[Track], window: Window, undefined: dict[str, str]
+) -> dict[str, Any]:
+    names = ("pairs", "confusion", "serious", "timing", "substitution")
+    sides = [side for side, track in zip(("truth", "prediction"), tracks, strict=True) if kernel.overlapping(track)]
+    if sides:
+        why = f"classes overlap in {' and '.join(sides)}: a moment has no single class, see the tables by class"
+        undefined.update(dict.fromkeys(names, why))
+        return dict.fromkeys(names)
+    confusion, table = kernel.joint(found, tracks[0], tracks[1], window)
+    pairs = {
+        f"{fp}|{fn}": float(table[i, j])
+        for i, fp in enumerate(FP_SIDE)
+        for j, fn in enumerate(FN_SIDE)
+        if table[i, j] > 0
+    }
+    grave = {pair for pair in pairs if set(pair.split("|")) & {"I", "M", "D", "F"}}
+    return {
+        "pairs": pairs,
+        "confusion": {"labels": [*labels, NULL], "seconds": confusion.tolist()},
+        "serious": sum(pairs[pair] for pair in grave),
+        "timing": sum(s for pair, s in pairs.items() if pair not in grave),
+        "substitution": sum(s for pair, s in pairs.items() if NULL not in pair.split("|")),
+    }
+
+
+def _window(window: Any) -> Window:
+    try:
+        low, high = (float(edge) for edge in window)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"window: expected (start, end) in seconds, but got {window!r}") from error
+    if not (np.isfinite(low) and np.isfinite(high) and low < high):
+        raise InputError(f"window: expected start < end, but got [{low}, {high})")
+    return low, high
+
+
+Side = tuple[Array, Array, Array]
+
+
+def _read_pair(truth: Any, prediction: Any) -> tuple[list[Any], Side, Side, bool]:
+    """Return the classes, both sides as arrays of starts, ends and class codes, and whether there were labels."""
+    sides = [_read(given, name) for given, name in ((truth, "truth"), (prediction, "prediction"))]
+    with_labels = [bool(len(side[0])) and side[2] is not None for side in sides]
+    without = [bool(len(side[0])) and side[2] is None for side in sides]
+    if any(with_labels) and any(without):
+        raise InputError("one side has labels and the other has none: give labels to both, or to neither")
+    if not any(with_labels):
+        zeros = [np.zeros(len(side[0]), dtype=np.int64) for side in sides]
+        labelled = any(side[2] is not None for side in sides)
+        first, second = ((s[0], s[1], z) for s, z in zip(sides, zeros, strict=True))
+        return ([] if labelled else [EVENT]), first, second, labelled
+    labels, true, returned = _codes(sides[0][2], sides[1][2])
+    return labels, (sides[0][0], sides[0][1], true), (sides[1][0], sides[1][1], returned), True
+
+
+def _codes(true: Any, returned: Any) -> tuple[list[Any], Array, Array]:
+    """Encode the labels of both sides, of whatever lengths, and keep the classes that occur."""
+    sides = [
+        as_labels([] if side is None else side, name) for side, name in ((true, "truth"), (returned, "prediction"))
+    ]
+    given = [side for side in sides if len(side)]
+    both = np.concatenate([side.astype(object) for side in given]) if len({s.dtype for s in given}) > 1 else None
+    joined = both if both is not None else np.concatenate(given)
+    labels, codes, _ = encode_pair(joined, joined)
+    used, codes = np.unique(codes, return_inverse=True)
+    cut = len(sides[0])
+    return [labels[code] for code in used.tolist()], codes[:cut].astype(np.int64), codes[cut:].astype(np.int64)
+
+
+def _read(given: Any, side: str) -> tuple[Array, Array, Any]:
+    """Return starts, ends and labels (or ``None``)."""
+    if isinstance(given, tuple) and 2 <= len(given) <= 3 and all(isinstance(part, np.ndarray) for part in given):
+        columns: tuple[Any, ...] = given
+    else:
+        columns = _columns(given, side)
+    starts, ends = (_times(column, side) for column in columns[:2])
+    labels = columns[2] if len(columns) == 3 else None
+    if len(starts) != len(ends) or (labels is not None and len(labels) != len(starts)):
+        raise InputError(f"{side}: expected starts, ends and labels of one length, but got {[len(c) for c in columns]}")
+    wrong = np.flatnonzero(ends < starts)
+    if len(wrong):
+        where = int(wrong[0])
+        raise InputError(f"{side}: interval {where} ends before it starts: [{starts[where]}, {ends[where]})")
+    return starts, ends, labels
+
+
+def _columns(given: Any, side: str) -> tuple[Any, ...]:
+    if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2:
+        return given[:, 0], given[:, 1]
+    try:
+        rows = [tuple(row) for row in given]
+    except TypeError as error:
+        raise InputError(f"{side}: expected a sequence of (start, end[, label]), but got {given!r:.80}") from error
+    widths = {len(row) for row in rows}
+    if not widths:
+        return [], []
+    if widths not in ({2}, {3}):
+        raise InputError(
+            f"{side}: expected rows of (start, end) or all of (start, end, label), but got {sorted(widths)}"
+        )
+    return tuple(zip(*rows, strict=True))
+
+
+def _times(column: Any, side: str) -> Array:
+    try:
+        times = np.asarray(column, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{side}: expected times in seconds, but got {column!r:.80}") from error
+    if times.ndim != 1 or not np.isfinite(times).all():
+        raise InputError(f"{side}: expected finite times in seconds")
+    return times
