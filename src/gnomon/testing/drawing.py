@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import GnomonError
-from gnomon.core.signals import NONE, Labels, LabelSets
+from gnomon.core.signals import NONE, Intervals, Labels, LabelSets
 from gnomon.core.tallies import Array
 
 
@@ -84,7 +84,42 @@ class LabelSetsDrawer(Drawer):
         return LabelSets(np.hstack([signal.members, empty]), (*signal.classes, extra))
 
 
-_DRAWERS: dict[type, Drawer] = {Labels: LabelsDrawer(), LabelSets: LabelSetsDrawer()}
+class IntervalsDrawer(Drawer):
+    """Stretches of time with classes; overlapping, abutting, empty and beyond the window."""
+
+    window = (0.0, 20.0)
+
+    def draw(self, rng: np.random.Generator) -> tuple[Intervals, Intervals]:
+        """Draw up to 8 stretches on each side, on a grid so that edges coincide."""
+        classes = tuple(str(i) for i in rng.permutation(int(rng.integers(1, 4))))
+        truth, returned = (self._side(rng, classes) for _ in range(2))
+        return truth, truth if rng.random() < 0.1 else returned
+
+    def _side(self, rng: np.random.Generator, classes: tuple[str, ...]) -> Intervals:
+        n = int(rng.integers(0, 9))
+        starts = rng.integers(-2, 21, n).astype(np.float64)
+        ends = starts + rng.integers(0, 6, n)
+        return Intervals(starts, ends, rng.integers(0, len(classes), n), classes, self.window)
+
+    def perfect(self, truth: Intervals) -> Intervals:
+        """Return the truth."""
+        return truth
+
+    def renamed(self, signal: Intervals, names: Mapping[str, str]) -> Intervals:
+        """Rename classes."""
+        classes = tuple(names.get(label, label) for label in signal.classes)
+        return Intervals(signal.starts, signal.ends, signal.codes, classes, signal.window)
+
+    def widened(self, signal: Intervals, extra: str) -> Intervals:
+        """Add an absent class."""
+        return Intervals(signal.starts, signal.ends, signal.codes, (*signal.classes, extra), signal.window)
+
+
+_DRAWERS: dict[type, Drawer] = {
+    Labels: LabelsDrawer(),
+    LabelSets: LabelSetsDrawer(),
+    Intervals: IntervalsDrawer(),
+}
 
 
 def generate(signal: type, how: Drawer) -> None:
