@@ -13,7 +13,7 @@ MEASURES = registry.measures()
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_laws_hold(measure, seed):
     assert check(measure, seed) == []
