@@ -21,6 +21,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.signals import NONE, Labels, LabelSets
 from gnomon.core.tallies import Array, natural_key
 from gnomon.intake.memory import table_of
+from gnomon.intake.sources import check_names, named
 from gnomon.suites.labels.options import ScoreOptions
 
 ID, LABEL, GROUP = "id", "label", "group"
@@ -74,15 +75,10 @@ def systems(predictions: Sequence[Any]) -> list[Source]:
         if isinstance(item, Mapping) and ID not in item:
             found += [Source(str(name), content) for name, content in item.items()]
         elif isinstance(item, (str, os.PathLike)):
-            found.append(_named(os.fspath(item)))
+            found.append(Source(*named(os.fspath(item))))
         else:
             found.append(Source("predictions", item))
-    names = [source.name for source in found]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"system names must differ, but {some(twice)} occur twice: give them as NAME=FILE")
-    if not found:
-        raise InputError("no predictions given: give at least one file (--predictions FILE or NAME=FILE)")
+    check_names([source.name for source in found])
     return found
 
 
@@ -168,16 +164,6 @@ def describe(source: Source) -> dict[str, Any]:
         "bytes": path.stat().st_size,
         "sha256": hash_file(path),
     }
-
-
-def _named(text: str) -> Source:
-    name, equals, path = text.partition("=")
-    if equals and not Path(text).exists():
-        if not name or not path:
-            raise InputError(f"--predictions {text!r}: expected FILE or NAME=FILE")
-        return Source(name, path)
-    stem = Path(text).name
-    return Source(stem.partition(".")[0] or stem, text)
 
 
 def _need(table: pa.Table, source: Source, names: Sequence[str]) -> None:

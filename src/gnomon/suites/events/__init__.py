@@ -1,0 +1,17 @@
+"""Suite ``events``: continuous recognition, and how it fails: late, early, fragmented, merged, inserted, missed.
+
+A case is a recording with its evaluation window; a group is a subject where every recording names one, else the
+recording itself.
+"""
+
+from gnomon.core.suite import Suite, Verb
+from gnomon.suites.events.options import ScoreOptions
+
+SUITE = Suite(
+    name="events",
+    summary="continuous recognition: stretches of time with a class, against true ones",
+    verbs={
+        "score": Verb(ScoreOptions, "gnomon.suites.events.scoring:score", "score results against truth files"),
+    },
+    tables="gnomon.suites.events.views:tables",
+)

@@ -1,0 +1,253 @@
+"""The files of ``events``: truth as perfboard writes it, and results in four formats, read and written.
+
+Truth is JSON, one object per case or a list of them: ``t1`` and ``t2`` (the window), ``labels`` (objects with ``t1``,
+``t2``, ``label``), optionally ``id`` and ``data_path`` (see :mod:`gnomon.suites.events.raw`). The id of a case is its
+``id``, else the name of the file without suffix, in a list followed by ``-0``, ``-1``, ... Every other field is kept;
+text, numbers and flat objects become tags such as ``device`` and ``subject.age``.
+
+Results have one of four formats, named by the suffix:
+
+- ``.json``: an ordered list of objects with ``t1``, ``t2``, ``label`` and perhaps ``score``, or such lists by case;
+- ``.csv``: ``[case,]start,end,label[,score]``;
+- ``.tsv``: as in DCASE, ``[filename] onset offset event_label [score]``, with or without that header;
+- ``.txt``: Audacity labels, ``start end label`` between tabs.
+
+Each of these names is understood in each format. A row with a case and nothing else says that nothing was found in
+it. Results without case ids are found under ``ONLY``. Their times are placed in their case by
+:func:`gnomon.suites.events.times.place`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from gnomon.core.errors import InputError, some
+from gnomon.intake.documents import read_bytes, read_json
+from gnomon.intake.faults import guarded, shown
+from gnomon.intake.limits import DEFAULT, Limits
+from gnomon.intake.tables import read_table, table_suffix
+from gnomon.intake.writing import replacing
+from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, place, written, zone_of
+
+ONLY = ""
+"""The id under which results without case ids are found."""
+NAMES = {
+    "case": ("case", "filename"),
+    "start": ("start", "t1", "onset"),
+    "end": ("end", "t2", "offset"),
+    "label": ("label", "event_label"),
+    "score": ("score",),
+}
+_HEADS = {".csv": "case start end label score", ".tsv": "filename onset offset event_label score"}
+_STRUCTURE = ("id", "data_path", "t1", "t2", "labels")
+
+Results = dict[str, list[Stretch[Moment]]]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TruthCase:
+    """One recording: times in seconds of its zone, and everything else that its file says."""
+
+    id: str
+    path: Path
+    window: tuple[float, float]
+    stretches: tuple[Stretch[float], ...]
+    tags: Mapping[str, str]
+    zone: Zone
+    data_glob: str | None
+    fields: Mapping[str, Any]
+
+
+def read_truth(*paths: str | os.PathLike[str], limits: Limits = DEFAULT) -> list[TruthCase]:
+    """Return the cases of truth files in the order given; no two have one id."""
+    cases: dict[str, TruthCase] = {}
+    for path in map(Path, paths):
+        value = read_json(path, limits=limits)
+        many = isinstance(value, list)
+        for index, item in enumerate(value if isinstance(value, list) else [value]):
+            where = f"{shown(path)}: [{index}]." if many else f"{shown(path)}: "
+            case = _case(path, item, f"{path.stem}-{index}" if many else path.stem, where)
+            if case.id in cases:
+                other = shown(cases[case.id].path)
+                raise InputError(f"{where}id: {shown(case.id, 80)!r} is also in {other}; give each case its own")
+            cases[case.id] = case
+    return list(cases.values())
+
+
+def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> Results:
+    """Return what was recognised by case id, in the order of the file."""
+    suffix = table_suffix(path, (".json", ".csv", ".csv.gz", ".tsv", ".txt"))
+    if suffix == ".json":
+        value = read_json(path, limits=limits)
+        if not isinstance(value, dict):
+            return {ONLY: stretches_of(value, f"{shown(path)}: ")}
+        where = f"{shown(path)}: the name of a case"
+        return {_text(case, where): stretches_of(v, f"{shown(path)}: {shown(case, 80)}") for case, v in value.items()}
+    if suffix.startswith(".csv"):
+        table = read_table(path, text=[name for names in NAMES.values() for name in names], limits=limits)
+        return _grouped(path, table.column_names, ((i, row) for i, row in enumerate(table.to_pylist(), start=2)))
+    lines = _lines(path, limits)
+    head = [name.strip() for name in lines[0][1]] if lines else []
+    if set(head).isdisjoint(NAMES["start"]):
+        head = ["start", "end", "label"] if len(head) < 4 else ["filename", "onset", "offset", "event_label"]
+        lines = [line for line in lines if line[1][0] != "\\"]  # Audacity: the range of frequencies of the line before
+    else:
+        del lines[0]
+    wrong = next((i for i, cells in lines if len(cells) != len(head)), None)
+    if wrong is not None:
+        raise InputError(f"{shown(path)}: row {wrong}: expected {len(head)} cells ({', '.join(head)}) between tabs")
+    return _grouped(path, head, ((i, dict(zip(head, cells, strict=True))) for i, cells in lines))
+
+
+def stretches_of(items: object, where: str) -> list[Stretch[Moment]]:
+    """Return result objects ``{"t1", "t2", "label", "score"?}`` as stretches; times are dates, ISO text or numbers."""
+    if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
+        raise InputError(f"{where}: got {type(items).__name__}, expected a list of objects with t1, t2 and label")
+    found = []
+    for index, item in enumerate(items):
+        if not isinstance(item, Mapping):
+            raise InputError(f"{where}[{index}]: got {type(item).__name__}, expected an object with t1, t2 and label")
+        found.append(_stretch(item, _columns(item, f"{where}[{index}]"), f"{where}[{index}]", moment))
+    return found
+
+
+def write_predictions(path: str | os.PathLike[str], results: Mapping[str, Sequence[Stretch[Any]]]) -> None:
+    """Write results by case id in the format of the suffix, so that reading gives them back.
+
+    Raises
+    ------
+    InputError
+        The format cannot hold them: ``.tsv`` and ``.txt`` hold no dates, ``.txt`` holds one case and no scores.
+    """
+    suffix = table_suffix(path, (".json", ".csv", ".tsv", ".txt"))
+    if ONLY in results and len(results) > 1:
+        raise InputError(f"{shown(path)}: results of a case without a name beside {len(results) - 1} with one; name it")
+    if suffix == ".txt" and list(results) != [ONLY]:
+        raise InputError(f"{shown(path)}: Audacity labels hold one case without a name; use .csv, .tsv or .json")
+    with guarded(path, f"cannot be written as {suffix}", "check the folder and the text"), replacing(path) as file:
+        file.write((_json(results) if suffix == ".json" else _table(results, suffix, shown(path))).encode())
+
+
+def _case(path: Path, item: object, name: str, where: str) -> TruthCase:
+    if not isinstance(item, dict):
+        raise InputError(f"{where}got {type(item).__name__}, expected an object with t1, t2 and labels")
+    lacking = [key for key in ("t1", "t2", "labels") if key not in item]
+    if lacking:
+        raise InputError(f"{where}no field {some(lacking)}, expected t1, t2 (the window) and labels; add it")
+    zone = zone_of(item["t1"], f"{where}t1")
+    window = (zone.seconds(item["t1"], f"{where}t1"), zone.seconds(item["t2"], f"{where}t2"))
+    if not window[0] < window[1]:
+        raise InputError(f"{where}t2: the window ends at {item['t2']}, expected later than t1, {item['t1']}")
+    data = item.get("data_path")
+    if data is not None and not isinstance(data, str):
+        raise InputError(f"{where}data_path: got {type(data).__name__}, expected the pattern of file names as text")
+    stretches = place(stretches_of(item["labels"], f"{where}labels"), zone, f"{where}labels", relative=False)
+    case = _text(item.get("id", name), f"{where}id")
+    return TruthCase(case, path, window, stretches, _tags(item), zone, data, item)
+
+
+def _tags(item: Row) -> dict[str, str]:
+    """Return what a case can be selected by; a subject described by an object is known by its id or name."""
+    flat: dict[str, Any] = {}
+    for key, value in item.items():
+        if isinstance(value, dict):
+            flat |= {f"{key}.{inner}": content for inner, content in value.items()}
+        elif key not in _STRUCTURE:
+            flat[key] = value
+    subject = item.get("subject")
+    if isinstance(subject, dict) and subject:
+        named = subject.get("id", subject.get("name"))
+        flat["subject"] = msgspec.json.encode(subject, order="sorted").decode() if named is None else named
+    plain = {key: value for key, value in flat.items() if isinstance(value, (str, int, float))}
+    return {
+        key: value if isinstance(value, str) else msgspec.json.encode(value).decode() for key, value in plain.items()
+    }
+
+
+def _columns(names: Iterable[str], where: str) -> dict[str, str]:
+    """Return the name in use for each thing that is known under several."""
+    known = set(names)
+    found = {thing: name for thing, choice in NAMES.items() for name in reversed(choice) if name in known}
+    lacking = [" or ".join(NAMES[thing]) for thing in ("start", "end", "label") if thing not in found]
+    if lacking:
+        raise InputError(f"{where}: no {', no '.join(lacking)}; expected a start, an end and a label")
+    return found
+
+
+def _stretch(row: Row, columns: Mapping[str, str], where: str, time: Callable[[Any, str], Moment]) -> Stretch[Moment]:
+    def at(thing: str) -> tuple[Any, str]:
+        return row[columns[thing]], f"{where}.{columns[thing]}"
+
+    scored = "score" in columns and row[columns["score"]] not in (None, "")
+    score = time(*at("score")) if scored else None
+    if isinstance(score, datetime):
+        raise InputError(f"{where}.score: got a date, expected a number")
+    return Stretch(time(*at("start")), time(*at("end")), _text(*at("label")), score)
+
+
+def _text(value: object, where: str) -> str:
+    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(f"{where}: got {shown(repr(value), 60)}, expected text that is not blank")
+    return text
+
+
+def _grouped(path: str | os.PathLike[str], names: Sequence[str], rows: Iterable[tuple[int, Row]]) -> Results:
+    columns = _columns(names, shown(path))
+    case = columns.get("case")
+    found: Results = {} if case else {ONLY: []}
+    for index, row in rows:
+        where = f"{shown(path)}: row {index}"
+        group = found.setdefault(_text(row[case], f"{where}.{case}") if case else ONLY, [])
+        if not case or any(value not in (None, "") for name, value in row.items() if name != case):
+            group.append(_stretch(row, columns, where, lambda cell, at: from_text(cell or "", at)))
+    return found
+
+
+def _lines(path: str | os.PathLike[str], limits: Limits) -> list[tuple[int, list[str]]]:
+    """Return the cells of lines that are not blank with their numbers; a track without labels is an empty file."""
+    with guarded(path, "cannot be read as text", "save it as UTF-8"):
+        empty = Path(path).is_file() and not Path(path).stat().st_size
+        text = "" if empty else read_bytes(path, limits).decode("utf-8-sig")
+    lines = (line.removesuffix("\r") for line in text.split("\n"))
+    return [(index, line.split("\t")) for index, line in enumerate(lines, start=1) if line.strip()]
+
+
+def _json(results: Mapping[str, Sequence[Stretch[Any]]]) -> str:
+    def plain(stretch: Stretch[Any]) -> dict[str, Any]:
+        score = {} if stretch.score is None else {"score": stretch.score}
+        return {"t1": stretch.start, "t2": stretch.end, "label": stretch.label} | score
+
+    lists = {case: [plain(stretch) for stretch in stretches] for case, stretches in results.items()}
+    return msgspec.json.format(msgspec.json.encode(lists.get(ONLY, lists)), indent=1).decode() + "\n"
+
+
+def _table(results: Mapping[str, Sequence[Stretch[Any]]], suffix: str, where: str) -> str:
+    listed = [stretch for group in results.values() for stretch in group]
+    scored = any(stretch.score is not None for stretch in listed)
+    if suffix != ".csv" and any(isinstance(stretch.start, datetime) for stretch in listed):
+        raise InputError(f"{where}: {suffix} holds seconds, not dates; place the results in their case or use .csv")
+    if suffix == ".txt" and scored:
+        raise InputError(f"{where}: Audacity labels hold no scores; drop them or use .csv, .tsv or .json")
+    rows = [_HEADS[suffix].split()] if suffix in _HEADS else []
+    for case, group in results.items():
+        rows += [[case, written(s.start), written(s.end), s.label, written(s.score)] for s in group]
+        rows += [[case, "", "", "", ""]] if case and not group else []
+    kept = [row[1 if ONLY in results else 0 : 5 if scored else 4] for row in rows]
+    if suffix == ".csv":
+        sink = io.StringIO(newline="")
+        csv.writer(sink).writerows(kept)
+        return sink.getvalue()
+    if any(mark in cell for row in kept for cell in row for mark in "\t\r\n"):
+        raise InputError(f"{where}: an id or a label holds a tab or a new line, which {suffix} cannot; use .csv")
+    return "".join("\t".join(row) + "\n" for row in kept) or "\n"

@@ -1,0 +1,35 @@
+"""Options of the verbs of ``events``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from gnomon.core.options import Option, ScoringOptions
+
+VARIANTS = ("published", "strict", "both")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions(ScoringOptions):
+    """``gnomon score events``."""
+
+    truth: Annotated[tuple[str, ...], Option("truth file (JSON); may be repeated", metavar="FILE")]
+    predictions: Annotated[
+        tuple[str, ...],
+        Option("results as JSON, CSV, DCASE TSV or Audacity text; NAME=FILE for several systems", metavar="FILE"),
+    ]
+    group: Annotated[
+        str,
+        Option(
+            "tag whose values are resampled; default: subject where every case has one, else recording", metavar="TAG"
+        ),
+    ] = ""
+    slice: Annotated[tuple[str, ...], Option("tag to show scores by; may be repeated", metavar="TAG")] = ()
+    variant: Annotated[
+        str, Option("published: one class, all labels pooled; strict: by class, with pairs", choices=VARIANTS)
+    ] = "strict"
+    missing: Annotated[
+        str, Option("cases without a result: an error, taken as empty, or left out", choices=("error", "empty", "skip"))
+    ] = "error"
+    classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"

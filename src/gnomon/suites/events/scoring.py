@@ -1,0 +1,189 @@
+"""Verb ``score``: results that were made elsewhere, against truth files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gnomon.core import options as opt
+from gnomon.core.cases import Roster, join
+from gnomon.core.errors import InputError, some
+from gnomon.core.evidence import Finding
+from gnomon.core.signals import Intervals
+from gnomon.core.tallies import Tallies, natural_key
+from gnomon.intake.sources import check_names, named
+from gnomon.measures.recognition import AnyOverlap
+from gnomon.runs.content import column_digest
+from gnomon.runs.run import Evaluation
+from gnomon.runs.seal import hash_file
+from gnomon.suites.events import files
+from gnomon.suites.events.options import ScoreOptions
+from gnomon.suites.events.protocol import POOLED, protocol
+from gnomon.suites.events.times import Stretch, place
+
+Results = Mapping[str, Sequence[Stretch[float]]]
+
+
+@dataclass(frozen=True)
+class System:
+    """A system's results by case, in the seconds of each case."""
+
+    name: str
+    where: str
+    results: Results
+
+
+def score(options: ScoreOptions) -> list[Evaluation]:
+    """Score every given system in every asked variant."""
+    cases = files.read_truth(*options.truth)
+    sources = [named(text) for text in options.predictions]
+    check_names([name for name, _ in sources])
+    systems = [System(name, path, _results(path, cases, options)) for name, path in sources]
+    return [evaluation for system in systems for evaluation in evaluate(cases, system, options)]
+
+
+def evaluate(cases: Sequence[files.TruthCase], system: System, options: ScoreOptions) -> list[Evaluation]:
+    """Tally one system in every asked variant."""
+    scored = [case for case in cases if case.id in system.results]
+    roster = _roster(scored, options)
+    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
+    return [_evaluation(cases, scored, roster, system, variant, options) for variant in variants]
+
+
+def _evaluation(
+    cases: Sequence[files.TruthCase],
+    scored: Sequence[files.TruthCase],
+    roster: Roster,
+    system: System,
+    variant: str,
+    options: ScoreOptions,
+) -> Evaluation:
+    pooled = variant == "published"
+    rows = [
+        AnyOverlap().tally(signal(case.stretches, case, pooled), signal(system.results[case.id], case, pooled))
+        for case in scored
+    ]
+    true = sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key)
+    classes = [POOLED] if pooled else true
+    return Evaluation(
+        protocol=protocol(classes, variant, options.classes, options.slice, roster.level),
+        suite="events",
+        system=system.name,
+        roster=roster,
+        tallies={"recognition": Tallies.stack(rows)},
+        data=_data_digest(cases, roster.level),
+        table=_table(scored, system.results),
+        coverage=_coverage(cases, scored, options),
+        findings=_findings(cases, scored, system, true),
+        inputs=tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
+        options={**opt.record(replace(options, predictions=(system.where,))), "group": roster.level},
+    )
+
+
+def signal(stretches: Sequence[Stretch[float]], case: files.TruthCase, pooled: bool) -> Intervals:
+    """Return stretches as a signal; pooled, every label is the one class of the published variant."""
+    names = [POOLED if pooled else stretch.label for stretch in stretches]
+    classes = tuple(sorted(set(names), key=natural_key))
+    place_of = {label: index for index, label in enumerate(classes)}
+    codes = np.array([place_of[name] for name in names], dtype=np.int64)
+    starts, ends = (np.array([s[side] for s in stretches], dtype=np.float64) for side in (0, 1))
+    return Intervals(starts, ends, codes, classes, case.window)
+
+
+def _results(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions) -> dict[str, list[Stretch[float]]]:
+    given = dict(files.read_predictions(path))
+    if files.ONLY in given:
+        if len(cases) != 1:
+            raise InputError(f"{path}: results without case ids fit one truth case, but there are {len(cases)}")
+        given = {cases[0].id: given[files.ONLY]}
+    known = {case.id: case for case in cases}
+    extra = [name for name in given if name not in known]
+    if extra:
+        raise InputError(f"{path}: results for cases that are not in the truth: {some(extra)}; it has {some(known)}")
+    missing = [name for name in known if name not in given]
+    if missing and options.missing == "error":
+        raise InputError(
+            f"{path}: no result for cases {some(missing)}; add them (an empty list where nothing was found), "
+            "or choose --missing empty or --missing skip"
+        )
+    if options.missing == "empty":
+        given |= {name: [] for name in missing}
+    return {name: list(place(items, known[name].zone, f"{path}: {name}")) for name, items in given.items()}
+
+
+def _roster(cases: Sequence[files.TruthCase], options: ScoreOptions) -> Roster:
+    level = options.group or _default_level(cases)
+    unknown = [
+        t for t in (*options.slice, *((level,) if level != "recording" else ())) if any(t not in c.tags for c in cases)
+    ]
+    if unknown:
+        known = sorted(set.intersection(*(set(case.tags) for case in cases))) if cases else []
+        raise InputError(f"no tag {unknown[0]!r} in every case; every case has {some(known) or 'none'}")
+    groups = tuple(case.id if level == "recording" else case.tags[level] for case in cases)
+    tags = {name: tuple(case.tags[name] for case in cases) for name in options.slice}
+    return Roster(tuple(join((case.id,)) for case in cases), groups, tags, level)
+
+
+def _default_level(cases: Sequence[files.TruthCase]) -> str:
+    for name in ("subject", "subject.id", "subject.name"):
+        if cases and all(name in case.tags for case in cases):
+            return name
+    return "recording"
+
+
+def _data_digest(cases: Sequence[files.TruthCase], level: str) -> str:
+    ids = [case.id for case in cases for _ in case.stretches]
+    rows = [stretch for case in cases for stretch in case.stretches]
+    windows = [edge for case in cases for edge in case.window]
+    groups = [case.tags.get(level, case.id) for case in cases]
+    texts = (pa.array([case.id for case in cases]), pa.array(groups), pa.array(ids, pa.string()))
+    times = (pa.array([r.start for r in rows], pa.float64()), pa.array([r.end for r in rows], pa.float64()))
+    return column_digest(*texts, pa.array(windows), *times, pa.array([r.label for r in rows], pa.string()))
+
+
+def _table(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
+    rows = [(case.id, *stretch) for case in cases for stretch in results[case.id]]
+    kinds = {
+        "case": pa.string(),
+        "start": pa.float64(),
+        "end": pa.float64(),
+        "label": pa.string(),
+        "score": pa.float64(),
+    }
+    return pa.table({name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(kinds.items())})
+
+
+def _coverage(
+    cases: Sequence[files.TruthCase], scored: Sequence[files.TruthCase], options: ScoreOptions
+) -> dict[str, Any]:
+    missing = [case.id for case in cases if case not in scored]
+    return {
+        "complete": not missing,
+        "cases": {"truth": len(cases), "scored": len(scored), "missing": missing},
+        "policy": {"missing": options.missing},
+    }
+
+
+def _findings(
+    cases: Sequence[files.TruthCase], scored: Sequence[files.TruthCase], system: System, true: Sequence[str]
+) -> tuple[Finding, ...]:
+    found = []
+    returned = {s.label for items in system.results.values() for s in items}
+    unknown = sorted(returned - set(true), key=natural_key)
+    if unknown:
+        evidence = f"{len(unknown)} returned labels never occur in the truth: {some(unknown)}"
+        found.append(Finding("labels-never-true", "warning", system.where, evidence, "check their spelling"))
+    outside = sum(
+        s.start < case.window[0] or s.end > case.window[1] for case in scored for s in system.results[case.id]
+    )
+    if outside:
+        evidence = f"{outside} returns reach beyond their window and were clipped"
+        found.append(Finding("outside-window", "info", system.where, evidence, "check windows and time zones"))
+    if len(scored) < len(cases):
+        evidence = f"{len(cases) - len(scored)} of {len(cases)} cases have no result and are left out"
+        found.append(Finding("missing-cases", "warning", system.where, evidence, "give a result for every case"))
+    return tuple(found)
