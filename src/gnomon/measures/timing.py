@@ -1,0 +1,248 @@
+"""When a recogniser speaks: false alarms per hour, latency of detection, and how far boundaries are off.
+
+Conventions
+-----------
+- Stretches as in :mod:`gnomon.measures.events`: half-open, in seconds, of one recording or, in a mapping by name, of
+  several. Overlapping and abutting stretches of one class are one event or one return.
+- Background is what nothing covers, and what is named as ``background``; it is never an event, and a return of
+  background is never an alarm.
+- Every error is signed, returned minus true: negative is early.
+
+Measures
+--------
+false alarms per hour
+    I' (returns that share no time with an event of their class, within the window) over hours. The denominator is part
+    of the name: ``total`` hours of the windows, or ``null`` hours, in which truth holds no event of any class. An alarm
+    of a class during an event of another class counts in both.
+latency
+    For every event that a return of its class overlaps: start of the first such return minus start of the event. A
+    return that began in an earlier event and still lasts is early for the later one. Median and 90th percentile (linear
+    interpolation) are over the events that were detected; the share within x seconds (latency <= x, early ones
+    included) is over all events, the missed ones among those that were not in time.
+boundary offsets
+    Onset and offset errors of matched events: pairs of one class with IoU of at least ``least_iou``, one to one, taken
+    by falling IoU (of equal ones the earlier). Mean, median, mean and 90th percentile of absolute errors.
+
+Undefined cases
+---------------
+No time in the denominator: false alarms per hour. No event: shares of latency. No detected event or no matched pair:
+everything that is summarised over them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
+from gnomon.measures import _stretches
+from gnomon.measures._stretches import Pair
+from gnomon.numerics import matching1d
+from gnomon.numerics import segments as kernel
+from gnomon.numerics.segments import Track
+
+HOUR_S = 3600.0
+
+
+def evaluate(
+    truth: Any, prediction: Any, *, window: Any, per: Literal["total", "null"] = "total", background: Any = ()
+) -> dict[str, Any]:
+    """Return ``false_alarms``, ``latency`` and ``boundary_offsets`` with the defaults of their functions."""
+    return _stretches.gathered(
+        false_alarms=false_alarms_per_hour(truth, prediction, window=window, per=per, background=background),
+        latency=latency(truth, prediction, background=background),
+        boundary_offsets=boundary_offsets(truth, prediction, background=background),
+    )
+
+
+def false_alarms_per_hour(
+    truth: Any, prediction: Any, *, window: Any, per: Literal["total", "null"] = "total", background: Any = ()
+) -> dict[str, Any]:
+    """Count returns without an event and divide by hours.
+
+    Parameters
+    ----------
+    truth, prediction
+        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    window
+        Start and end of the time that is scored, for all recordings, or a mapping of them by recording.
+    per
+        Hours of the windows (``total``), or of the time in them in which truth holds no event at all (``null``).
+    background
+        A label, or several, that count as nothing.
+
+    Returns
+    -------
+    dict
+        ``rate``, ``alarms``, ``returned``, ``hours``, ``per``; ``classes`` by label (``rate, alarms, returned``);
+        ``undefined``.
+
+    Examples
+    --------
+    >>> false_alarms_per_hour([(10, 20)], [(12, 15), (40, 50)], window=(0, 1800))["rate"]
+    2.0
+    """
+    if per not in ("total", "null"):
+        raise InputError(f"per: expected 'total' or 'null', but got {per!r}")
+    pair = _stretches.read(truth, prediction, background=background)
+    windows = _stretches.windows(pair, window)
+    pair = pair.clipped(windows)
+    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
+    alone = np.ones(len(returned.starts), dtype=bool)
+    alone[matching1d.overlaps(true, returned)[1]] = False
+    hours = (float((windows[:, 1] - windows[:, 0]).sum()) - (_covered(pair) if per == "null" else 0.0)) / HOUR_S
+    alarms, returns = pair.count(returned.codes()[alone]), pair.count(returned.codes())
+    undefined: dict[str, str] = {}
+
+    def rate(n: int, where: str) -> dict[str, float | None]:
+        if hours <= 0:
+            undefined[where] = "no time without events in the window" if per == "null" else "no time is scored"
+        return {"rate": n / hours if hours > 0 else None}
+
+    classes = {
+        label: {**rate(n, f"classes.{label}.rate"), "alarms": n, "returned": m}
+        for label, n, m in zip(pair.labels, alarms.tolist(), returns.tolist(), strict=True)
+    }
+    n = int(alarms.sum())
+    sums = {"alarms": n, "returned": int(returns.sum()), "hours": hours, "per": per}
+    return {**rate(n, "rate"), **sums, "classes": classes, "undefined": undefined}
+
+
+def latency(
+    truth: Any, prediction: Any, *, within: Sequence[float] = (1.0, 2.0, 5.0), background: Any = ()
+) -> dict[str, Any]:
+    """Say how late events are detected, in seconds.
+
+    Parameters
+    ----------
+    truth, prediction
+        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    within
+        Seconds for which the share of events detected in time is asked.
+    background
+        A label, or several, that count as nothing.
+
+    Returns
+    -------
+    dict
+        ``median``, ``p90``, ``within`` (share by seconds), ``events``, ``detected``; ``classes`` by label with the
+        same; ``undefined``.
+
+    Examples
+    --------
+    >>> result = latency([(10, 20), (30, 40), (50, 60)], [(11, 20), (29, 33)])
+    >>> result["median"], result["detected"], round(result["within"]["1"], 3)
+    (0.0, 2, 0.667)
+    """
+    pair = _stretches.read(truth, prediction, background=background)
+    limits = _seconds(within)
+    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
+    i, j, _ = matching1d.overlaps(true, returned)
+    late = np.full(len(true.starts), np.inf)
+    np.minimum.at(late, i, returned.starts[j] - true.starts[i])
+    undefined: dict[str, str] = {}
+    classes = {
+        label: _lateness(values, limits, f"classes.{label}.", undefined)
+        for label, values in zip(pair.labels, pair.by_class(true.codes(), late), strict=True)
+    }
+    return {**_lateness(late, limits, "", undefined), "classes": classes, "undefined": undefined}
+
+
+def boundary_offsets(
+    truth: Any, prediction: Any, *, least_iou: float | None = None, background: Any = ()
+) -> dict[str, Any]:
+    """Summarise the errors of starts and ends of matched events, in seconds.
+
+    Parameters
+    ----------
+    truth, prediction
+        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    least_iou
+        Least IoU of a matched pair; by default any overlap.
+    background
+        A label, or several, that count as nothing.
+
+    Returns
+    -------
+    dict
+        ``onset`` and ``offset``: ``mean, median, mean_absolute, p90_absolute`` and ``errors`` in the order of
+        recording, class and time; ``matched``, ``events``, ``returned``; ``classes`` by label with the same summaries;
+        ``undefined``.
+
+    Examples
+    --------
+    >>> result = boundary_offsets([(10, 20), (30, 40)], [(11, 22), (28, 39)])
+    >>> result["onset"]["errors"], result["offset"]["mean_absolute"]
+    ([1.0, -2.0], 1.5)
+    """
+    least = 0.0 if least_iou is None else float(_stretches.limits(least_iou, "least_iou")[0])
+    pair = _stretches.read(truth, prediction, background=background)
+    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
+    i, j = _matched(true, returned, least)
+    errors = {"onset": returned.starts[j] - true.starts[i], "offset": returned.ends[j] - true.ends[i]}
+    groups, undefined = true.codes()[i], dict[str, str]()
+    classes: dict[Any, dict[str, Any]] = {label: {} for label in pair.labels}
+    result: dict[str, Any] = {}
+    for name, values in errors.items():
+        result[name] = {**_errors(values, name, undefined), "errors": values.tolist()}
+        for label, own in zip(pair.labels, pair.by_class(groups, values), strict=True):
+            classes[label][name] = _errors(own, f"classes.{label}.{name}", undefined)
+    sizes = {"matched": len(i), "events": len(true.starts), "returned": len(returned.starts)}
+    return {**result, **sizes, "classes": classes, "undefined": undefined}
+
+
+def _covered(pair: Pair) -> float:
+    """Return the seconds in which truth holds an event of any class."""
+    true = pair.truth
+    whole, recordings = (-np.inf, np.inf), pair.recording_of[true.groups]
+    track = kernel.tidy(true.starts, true.ends, recordings, len(pair.recordings), whole)
+    return float((track.ends - track.starts).sum())
+
+
+def _matched(true: Track, returned: Track, least: float) -> tuple[Array, Array]:
+    """Return pairs by falling IoU, one to one, in the order of the truths."""
+    i, j, common = matching1d.overlaps(true, returned)
+    iou = matching1d.iou(true, returned, i, j, common)
+    order = np.lexsort((j, i, -iou))
+    order = order[iou[order] >= least]
+    chosen = matching1d.one_to_one(i[order], j[order], len(true.starts), len(returned.starts))
+    matched = np.flatnonzero(chosen >= 0)
+    return matched, chosen[matched]
+
+
+def _lateness(late: Array, limits: list[float], where: str, undefined: dict[str, str]) -> dict[str, Any]:
+    known = late[np.isfinite(late)]
+    if not len(known):
+        undefined.update({f"{where}{name}": "no event was detected" for name in ("median", "p90")})
+    if not len(late):
+        undefined.update({f"{where}within.{x:g}": "no events" for x in limits})
+    return {
+        "median": float(np.median(known)) if len(known) else None,
+        "p90": float(np.percentile(known, 90)) if len(known) else None,
+        "within": {f"{x:g}": float((late <= x).mean()) if len(late) else None for x in limits},
+        "events": len(late),
+        "detected": len(known),
+    }
+
+
+def _errors(values: Array, where: str, undefined: dict[str, str]) -> dict[str, float | None]:
+    names = ("mean", "median", "mean_absolute", "p90_absolute")
+    if not len(values):
+        undefined.update({f"{where}.{name}": "no matched events" for name in names})
+        return dict.fromkeys(names)
+    size = np.abs(values)
+    found = values.mean(), np.median(values), size.mean(), np.percentile(size, 90)
+    return {name: float(value) for name, value in zip(names, found, strict=True)}
+
+
+def _seconds(within: Sequence[float]) -> list[float]:
+    try:
+        limits = [float(x) for x in within]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"within: expected seconds, but got {within!r:.80}") from error
+    if not np.isfinite(limits).all():
+        raise InputError(f"within: expected finite seconds, but got {within!r:.80}")
+    return limits
