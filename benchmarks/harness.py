@@ -41,14 +41,14 @@ class Row:
     name: str
     n: int
     ours_s: float
-    peer: str
-    peer_s: float
+    peer: str | None
+    peer_s: float | None
     extras: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def ratio(self) -> float:
-        """How many times faster ours is."""
-        return self.peer_s / self.ours_s
+    def ratio(self) -> float | None:
+        """How many times faster ours is; nothing where there is no peer (a growth curve)."""
+        return None if self.peer_s is None else self.peer_s / self.ours_s
 
     def as_dict(self) -> dict[str, Any]:
         """Return all columns as plain data."""
