@@ -33,3 +33,11 @@ class ScoreOptions(ScoringOptions):
         str, Option("cases without a result: an error, taken as empty, or left out", choices=("error", "empty", "skip"))
     ] = "error"
     classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TemplateOptions:
+    """``gnomon template events``."""
+
+    directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
+    format: Annotated[str, Option("format of the results", choices=("json", "csv"))] = "json"

@@ -1,0 +1,115 @@
+"""``events`` from files to runs. Expected values are worked by hand."""
+
+import json
+
+import pytest
+
+import gnomon
+from gnomon.core.errors import InputError
+from gnomon.core.options import build
+from gnomon.suites.events.options import TemplateOptions
+from gnomon.suites.events.template import template
+
+
+@pytest.fixture
+def data(tmp_path):
+    """Two recordings of 100 s: in the first A is found late, in the second B is called A and a B is inserted."""
+    cases = {
+        "one": {"t1": 0, "t2": 100, "subject": {"id": "s1"}, "labels": [{"t1": 10, "t2": 30, "label": "A"}]},
+        "two": {"t1": 0, "t2": 100, "subject": {"id": "s2"}, "labels": [{"t1": 50, "t2": 60, "label": "B"}]},
+    }
+    paths = []
+    for name, case in cases.items():
+        paths.append(tmp_path / f"{name}.json")
+        paths[-1].write_text(json.dumps(case))
+    results = {
+        "one": [{"t1": 15, "t2": 30, "label": "A"}],
+        "two": [{"t1": 50, "t2": 60, "label": "A"}, {"t1": 80, "t2": 90, "label": "B"}],
+    }
+    (tmp_path / "mine.json").write_text(json.dumps(results))
+    return paths, tmp_path / "mine.json"
+
+
+def score(data, **options):
+    paths, results = data
+    return gnomon.score("events", tuple(map(str, paths)), (str(results),), **options)
+
+
+def test_hand_worked_scores(data):
+    """A: TP 15, Us 5, I 10. B: D 10, I 10. Wrong: Us 5 (timing), A for B 10 and the inserted B 10 (serious)."""
+    run = score(data).runs[0]
+    scores = {s.name: s.value for s in run.scores}
+    assert scores["TPr[A]"] == pytest.approx(15 / 20)
+    assert scores["Usr[A]"] == pytest.approx(5 / 20)
+    assert scores["Ir[A]"] == pytest.approx(10 / 180)
+    assert scores["Dr[B]"] == 1.0
+    assert scores["Ir[B]"] == pytest.approx(10 / 190)
+    assert scores["time_accuracy"] == pytest.approx(1 - 25 / 200)
+    assert scores["serious_error"] == pytest.approx(20 / 200)
+    assert scores["timing_error"] == pytest.approx(5 / 200)
+    assert scores["any_overlap_recall"] == 0.5
+    assert scores["any_overlap_precision"] == pytest.approx(1 / 3)
+    assert scores["event_macro_f1"] == pytest.approx((2 * 1 / (1 + 2) + 0) / 2)
+
+
+def test_published_pools_all_labels(data):
+    """Pooled: both events are found; the return at 80 is an insertion."""
+    run = score(data, variant="published").runs[0]
+    scores = {s.name: s.value for s in run.scores}
+    assert scores["any_overlap_recall"] == 1.0
+    assert scores["TPr[event]"] == pytest.approx(25 / 30)
+    assert run.manifest["protocol"]["variant"] == "published"
+
+
+def test_both_variants_are_two_runs(data, tmp_path):
+    result = score(data, variant="both", out=tmp_path / "runs")
+    assert [run.manifest["protocol"]["variant"] for run in result.runs] == ["published", "strict"]
+    assert all(check.passed for run in result.runs for check in gnomon.verify(run.path))
+
+
+def test_subjects_are_groups(data):
+    run = score(data).runs[0]
+    assert run.roster.level == "subject"
+    assert run.roster.groups == ("s1", "s2")
+    assert score(data, group="recording").runs[0].roster.groups == ("one", "two")
+
+
+def test_missing_cases_are_explicit(data, tmp_path):
+    paths, _ = data
+    (tmp_path / "half.json").write_text(json.dumps({"one": []}))
+    with pytest.raises(InputError, match=r"no result for cases 'two'.*--missing empty"):
+        score((paths, tmp_path / "half.json"))
+    empty = score((paths, tmp_path / "half.json"), missing="empty").runs[0]
+    assert empty.complete
+    assert empty.find("any_overlap_recall").value == 0.0
+    skipped = score((paths, tmp_path / "half.json"), missing="skip").runs[0]
+    assert not skipped.complete
+    assert skipped.find("any_overlap_recall").groups == 1
+    (tmp_path / "odd.json").write_text(json.dumps({"one": [], "two": [], "three": []}))
+    with pytest.raises(InputError, match="not in the truth: 'three'"):
+        score((paths, tmp_path / "odd.json"))
+
+
+def test_the_template_is_scorable_in_every_format(tmp_path):
+    found = []
+    for suffix in ("json", "csv"):
+        *truth, results = template(build(TemplateOptions, {"directory": str(tmp_path / suffix), "format": suffix}))
+        run = score((truth, results)).runs[0]
+        found.append([s.record() for s in run.scores])
+        outcomes = gnomon.api.present([run]).tables["outcomes"]
+        walking = next(row for row in outcomes.rows if row["class"].value == "walking")
+        assert {key: walking[key].value for key in ("truth", "F", "C", "F'", "I'")} == {
+            "truth": 2,
+            "F": 1,
+            "C": 1,
+            "F'": 2,
+            "I'": 1,
+        }
+    assert found[0] == found[1]
+
+
+def test_findings(data, tmp_path):
+    paths, _ = data
+    (tmp_path / "odd.json").write_text(json.dumps({"one": [{"t1": 90, "t2": 120, "label": "Z"}], "two": []}))
+    run = score((paths, tmp_path / "odd.json")).runs[0]
+    assert [finding.id for finding in run.findings] == ["labels-never-true", "outside-window"]
