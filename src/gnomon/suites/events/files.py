@@ -12,9 +12,8 @@ Results have one of four formats, named by the suffix:
 - ``.tsv``: as in DCASE, ``[filename] onset offset event_label [score]``, with or without that header;
 - ``.txt``: Audacity labels, ``start end label`` between tabs.
 
-Each of these names is understood in each format. A row with a case and nothing else says that nothing was found in
-it. Results without case ids are found under ``ONLY``. Their times are placed in their case by
-:func:`gnomon.suites.events.times.place`.
+Each of these names is understood in each format. A row with a case and nothing else says that nothing was found in it.
+Results without case ids are found under ``ONLY``; :func:`gnomon.suites.events.times.place` gives them seconds.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -73,10 +72,9 @@ def read_truth(*paths: str | os.PathLike[str], limits: Limits = DEFAULT) -> list
     cases: dict[str, TruthCase] = {}
     for path in map(Path, paths):
         value = read_json(path, limits=limits)
-        many = isinstance(value, list)
         for index, item in enumerate(value if isinstance(value, list) else [value]):
-            where = f"{shown(path)}: [{index}]." if many else f"{shown(path)}: "
-            case = _case(path, item, f"{path.stem}-{index}" if many else path.stem, where)
+            name, at = (f"-{index}", f"[{index}].") if isinstance(value, list) else ("", "")
+            case = _case(path, item, path.stem + name, where := f"{shown(path)}: {at}")
             if case.id in cases:
                 other = shown(cases[case.id].path)
                 raise InputError(f"{where}id: {shown(case.id, 80)!r} is also in {other}; give each case its own")
@@ -91,8 +89,11 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
         value = read_json(path, limits=limits)
         if not isinstance(value, dict):
             return {ONLY: stretches_of(value, f"{shown(path)}: ")}
-        where = f"{shown(path)}: the name of a case"
-        return {_text(case, where): stretches_of(v, f"{shown(path)}: {shown(case, 80)}") for case, v in value.items()}
+        where = shown(path)
+        return {
+            _text(c, f"{where}: the name of a case"): stretches_of(v, f"{where}: {shown(c, 80)}")
+            for c, v in value.items()
+        }
     if suffix.startswith(".csv"):
         table = read_table(path, text=[name for names in NAMES.values() for name in names], limits=limits)
         return _grouped(path, table.column_names, ((i, row) for i, row in enumerate(table.to_pylist(), start=2)))
@@ -111,7 +112,7 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
 
 def stretches_of(items: object, where: str) -> list[Stretch[Moment]]:
     """Return result objects ``{"t1", "t2", "label", "score"?}`` as stretches; times are dates, ISO text or numbers."""
-    if not isinstance(items, Sequence) or isinstance(items, (str, bytes)):
+    if not isinstance(items, (list, tuple)):
         raise InputError(f"{where}: got {type(items).__name__}, expected a list of objects with t1, t2 and label")
     found = []
     for index, item in enumerate(items):
@@ -124,10 +125,7 @@ def stretches_of(items: object, where: str) -> list[Stretch[Moment]]:
 def write_predictions(path: str | os.PathLike[str], results: Mapping[str, Sequence[Stretch[Any]]]) -> None:
     """Write results by case id in the format of the suffix, so that reading gives them back.
 
-    Raises
-    ------
-    InputError
-        The format cannot hold them: ``.tsv`` and ``.txt`` hold no dates, ``.txt`` holds one case and no scores.
+    ``.tsv`` and ``.txt`` hold no dates, ``.txt`` holds one case and no scores; what does not fit is refused.
     """
     suffix = table_suffix(path, (".json", ".csv", ".tsv", ".txt"))
     if ONLY in results and len(results) > 1:
@@ -174,10 +172,9 @@ def _tags(item: Row) -> dict[str, str]:
     }
 
 
-def _columns(names: Iterable[str], where: str) -> dict[str, str]:
+def _columns(names: Collection[str], where: str) -> dict[str, str]:
     """Return the name in use for each thing that is known under several."""
-    known = set(names)
-    found = {thing: name for thing, choice in NAMES.items() for name in reversed(choice) if name in known}
+    found = {thing: name for thing, choice in NAMES.items() for name in reversed(choice) if name in names}
     lacking = [" or ".join(NAMES[thing]) for thing in ("start", "end", "label") if thing not in found]
     if lacking:
         raise InputError(f"{where}: no {', no '.join(lacking)}; expected a start, an end and a label")
@@ -188,8 +185,7 @@ def _stretch(row: Row, columns: Mapping[str, str], where: str, time: Callable[[A
     def at(thing: str) -> tuple[Any, str]:
         return row[columns[thing]], f"{where}.{columns[thing]}"
 
-    scored = "score" in columns and row[columns["score"]] not in (None, "")
-    score = time(*at("score")) if scored else None
+    score = time(*at("score")) if "score" in columns and row[columns["score"]] not in (None, "") else None
     if isinstance(score, datetime):
         raise InputError(f"{where}.score: got a date, expected a number")
     return Stretch(time(*at("start")), time(*at("end")), _text(*at("label")), score)
