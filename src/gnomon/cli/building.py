@@ -56,10 +56,11 @@ def build(suite: Suite, verb: str, action: Action) -> click.Command:
 def _parameter(parameter: Parameter) -> click.Parameter:
     option = parameter.option
     kind: Any = click.Choice(option.choices) if option.choices else parameter.type
-    if option.metavar in ("FILE", "DIR"):
+    if option.metavar in ("FILE", "DIR", "TRUTH..."):
         kind = click.Path()
     if option.argument:
-        return click.Argument([parameter.name], type=kind, metavar=option.metavar or None, required=parameter.required)
+        metavar, many = option.metavar or None, -1 if parameter.many else 1
+        return click.Argument([parameter.name], type=kind, metavar=metavar, required=parameter.required, nargs=many)
     spellings = [parameter.flag, *option.aliases]
     if "_" in parameter.name:
         spellings.append(f"--{parameter.name}")

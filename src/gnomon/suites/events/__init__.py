@@ -5,13 +5,14 @@ recording itself.
 """
 
 from gnomon.core.suite import Suite, Verb
-from gnomon.suites.events.options import ScoreOptions, TemplateOptions
+from gnomon.suites.events.options import RunOptions, ScoreOptions, TemplateOptions
 
 SUITE = Suite(
     name="events",
     summary="continuous recognition: stretches of time with a class, against true ones",
     verbs={
         "score": Verb(ScoreOptions, "gnomon.suites.events.scoring:score", "score results against truth files"),
+        "run": Verb(RunOptions, "gnomon.suites.events.running:run", "run recognisers over recordings and score them"),
         "template": Verb(TemplateOptions, "gnomon.suites.events.template:template", "write a small example"),
     },
     tables="gnomon.suites.events.views:tables",

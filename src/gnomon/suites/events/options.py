@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from gnomon.core.options import Option, ScoringOptions
+from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
 
@@ -33,6 +34,27 @@ class ScoreOptions(ScoringOptions):
         str, Option("cases without a result: an error, taken as empty, or left out", choices=("error", "empty", "skip"))
     ] = "error"
     classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(EngineOptions):
+    """``gnomon run events``."""
+
+    truth: Annotated[tuple[str, ...], Option("truth files (JSON)", metavar="TRUTH...", argument=True)]
+    recognizers: Annotated[
+        tuple[str, ...],
+        Option("package.module.Class or file.py:Class; several with commas or repeated", metavar="LIST"),
+    ]
+    select: Annotated[tuple[str, ...], Option("only cases with TAG=VALUE; may be repeated", metavar="TAG=VALUE")] = ()
+    group: Annotated[
+        str, Option("tag whose values are resampled; default: subject if every case has one, else recording")
+    ] = ""
+    slice: Annotated[tuple[str, ...], Option("tag to show scores by; may be repeated", metavar="TAG")] = ()
+    variant: Annotated[
+        str, Option("published: one class, all labels pooled; strict: by class, with pairs", choices=VARIANTS)
+    ] = "strict"
+    classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
+    chunk: Annotated[int, Option("records handed over at a time; never changes a result", low=1)] = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)

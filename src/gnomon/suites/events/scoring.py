@@ -67,6 +67,8 @@ def _evaluation(
         AnyOverlap().tally(signal(case.stretches, case, pooled), signal(system.results[case.id], case, pooled))
         for case in scored
     ]
+    if not rows:  # every cell failed: nothing to sum, everything undefined
+        rows = [AnyOverlap().tally(signal((), cases[0], pooled), signal((), cases[0], pooled)).take(slice(0, 0))]
     true = sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key)
     classes = [POOLED] if pooled else true
     return Evaluation(

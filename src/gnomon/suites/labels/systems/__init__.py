@@ -7,16 +7,12 @@ ones are toys that every table should contain: what is not better than them is n
 
 from __future__ import annotations
 
-import hashlib
-import importlib
-import importlib.util
-import inspect
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from gnomon.core.errors import InputError
+from gnomon.core.loading import find_class, source_identity
 from gnomon.core.tallies import Array
 
 
@@ -86,44 +82,9 @@ BUILTIN: dict[str, type[Any]] = {"majority": Majority, "stratified": Stratified,
 
 def find(name: str) -> type[Any]:
     """Return the class of a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``."""
-    if name in BUILTIN:
-        return BUILTIN[name]
-    where, colon, attribute = name.rpartition(":")
-    if not colon or not where or not attribute:
-        raise InputError(
-            f"no system {name!r}; built in are {', '.join(BUILTIN)}; others as package.module:Class or file.py:Class"
-        )
-    module = _from_file(where) if where.endswith(".py") else _from_package(where)
-    found = getattr(module, attribute, None)
-    if not isinstance(found, type) or not all(callable(getattr(found, verb, None)) for verb in ("fit", "predict")):
-        raise InputError(f"system {name!r}: expected a class with fit and predict in {where}")
-    return found
+    return find_class(name, ("fit", "predict"), "system", BUILTIN)
 
 
 def identity(name: str) -> str:
     """Return what the result of a system depends on besides its options: the hash of its source."""
-    kind = find(name)
-    where = name.rpartition(":")[0]
-    source = Path(where if where.endswith(".py") else inspect.getfile(kind)).read_bytes()
-    return f"{kind.__qualname__}:{hashlib.sha256(source).hexdigest()}"
-
-
-def _from_file(path: str) -> Any:
-    if not Path(path).is_file():
-        raise InputError(f"system file {path}: no such file")
-    spec = importlib.util.spec_from_file_location(f"gnomon_system_{Path(path).stem}", path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"system file {path}: not a Python file")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise InputError(f"system file {path}: cannot be imported ({type(error).__name__}: {error})") from error
-    return module
-
-
-def _from_package(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise InputError(f"system module {name}: cannot be imported ({error})") from error
+    return source_identity(name, find(name))

@@ -1,0 +1,63 @@
+"""A user's class by name: ``package.module:Class``, ``package.module.Class`` or ``path/to/file.py:Class``."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gnomon.core.errors import InputError
+
+
+def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str, type[Any]]) -> type[Any]:
+    """Return the class that a name stands for; it must offer the verbs. ``what`` names such classes in messages."""
+    if name in builtin:
+        return builtin[name]
+    where, attribute = _parts(name)
+    if not where or not attribute:
+        known = f"; built in are {', '.join(builtin)}" if builtin else ""
+        raise InputError(f"no {what} {name!r}{known}; others as package.module:Class or file.py:Class")
+    module = _from_file(where, what) if where.endswith(".py") else _from_package(where, what)
+    found = getattr(module, attribute, None)
+    if not isinstance(found, type) or not all(callable(getattr(found, verb, None)) for verb in verbs):
+        raise InputError(f"{what} {name!r}: expected a class with {' and '.join(verbs)} in {where}")
+    return found
+
+
+def source_identity(name: str, kind: type[Any]) -> str:
+    """Return what the result of a class depends on besides its options: its name and the hash of its source."""
+    where = _parts(name)[0]
+    source = Path(where if where.endswith(".py") else inspect.getfile(kind)).read_bytes()
+    return f"{kind.__qualname__}:{hashlib.sha256(source).hexdigest()}"
+
+
+def _parts(name: str) -> tuple[str, str]:
+    where, colon, attribute = name.rpartition(":")
+    if not colon:
+        where, _, attribute = name.rpartition(".")
+    return where, attribute
+
+
+def _from_file(path: str, what: str) -> Any:
+    if not Path(path).is_file():
+        raise InputError(f"{what} file {path}: no such file")
+    spec = importlib.util.spec_from_file_location(f"gnomon_{what}_{Path(path).stem}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{what} file {path}: not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise InputError(f"{what} file {path}: cannot be imported ({type(error).__name__}: {error})") from error
+    return module
+
+
+def _from_package(name: str, what: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except (ImportError, ValueError) as error:
+        raise InputError(f"{what} module {name}: cannot be imported ({error})") from error
