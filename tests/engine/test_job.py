@@ -163,8 +163,16 @@ def test_a_full_disk_stops_the_work_and_says_how_to_continue(node, options, exec
     assert list(work(Plan([node("before")]), options()).done) == ["before"]
 
 
+@pytest.fixture
+def interruptible():
+    """A process started in the background may ignore SIGINT from birth; here it must not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @BOTH
-def test_interruption_keeps_what_is_stored(node, options, executor, tmp_path):
+def test_interruption_keeps_what_is_stored(node, options, executor, tmp_path, interruptible):
     plan = Plan([node("quick"), node("slow", seconds=30)])
 
     def interrupt():
