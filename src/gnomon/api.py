@@ -171,7 +171,9 @@ def _scratch(options: Any) -> Iterator[Any]:
 
 def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Result:
     """Make the tables of runs: one set for each ground (suite, data, protocol, plan), compared where possible."""
-    runs = _told_apart(runs)
+    from gnomon.runs import variants
+
+    runs = _told_apart(variants.told_apart(runs))
     grounds: dict[tuple[str, ...], list[Run]] = {}
     for run in runs:
         grounds.setdefault(run.ground, []).append(run)
@@ -180,22 +182,23 @@ def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Re
         tables: list[Table | View] = load_function(registry.suite(own[0].suite).tables)(own)
         if len(own) > 1:
             tables[:1] = _compared(tables[0], own)
-        if len(grounds) > 1:
+        if len(grounds) > 1 and not variants.only(runs):
             where = f" (data {ground[1][:8]}, protocol {ground[2][:8]}, intervals {ground[3][:4]})"
-            number = f"_{index}" if index > 1 else ""
-            tables = [replace(item, name=item.name + number, title=item.title + where) for item in tables]
+            tables = [replace(item, title=item.title + where) for item in tables]
+        if index > 1:
+            tables = [replace(item, name=f"{item.name}_{index}") for item in tables]
         items += tables
+    both = variants.gap(runs)
+    items += [both] if both else []
     extra = {"suites": sorted({run.suite for run in runs}), "missing": dict(missing or {})}
     return Result(tuple(runs), tuple(items), extra)
 
 
 def _told_apart(runs: Sequence[Run]) -> list[Run]:
     """Give runs of one name names that differ."""
-    counts = Counter(str(run.manifest["system"]) for run in runs)
+    counts = Counter(run.system for run in runs)
     return [
-        replace(run, alias=f"{run.manifest['system']} ({str(run.manifest['id'])[-10:]})")
-        if counts[str(run.manifest["system"])] > 1
-        else run
+        replace(run, alias=f"{run.system} ({str(run.manifest['id'])[-10:]})") if counts[run.system] > 1 else run
         for run in runs
     ]
 

@@ -2,13 +2,17 @@
 
 import csv
 import io
+import itertools
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.report import FORMATS, render
+from gnomon.report.bars import lengths
 from gnomon.report.terminal import display
 
 NASTY = "a|b_*<script>&\"'`[x](y)"
@@ -89,3 +93,42 @@ def test_every_format_renders_an_empty_table():
 def test_unknown_format():
     with pytest.raises(InputError, match=r"unknown format 'docx'.*markdown"):
         render([TABLE], "docx")
+
+
+BARS = View(
+    "b",
+    "time [strict]",
+    "bars",
+    {
+        "bars": [
+            {"label": "walking", "parts": {"TP": 97.0, "D": 1.0, "F": 0.0, "Us": 2.0}, "text": "100 s"},
+            {"label": "none", "parts": {}, "text": "no time"},
+        ],
+        "right": ["TP"],
+    },
+    ("what the letters mean",),
+)
+
+
+def test_bars_are_drawn_and_no_part_vanishes():
+    """By hand: 60 places, of which 97 % are 58, the two small parts keep one each; what is zero is not drawn."""
+    text = render([BARS], "terminal")
+    lines = text.splitlines()
+    assert lines[0] == "time [strict]"
+    assert lines[1] == "  walking  TP" + "┄" * 56 + "│D│┄" + "  100 s"
+    assert lines[2].split() == ["none", "no", "time"]
+    assert "what the letters mean" in text
+
+
+@given(st.dictionaries(st.text("abcdef", min_size=1, max_size=2), st.floats(0, 1e6), max_size=6))
+def test_a_bar_shares_its_width_and_keeps_every_part(parts):
+    found = lengths(parts, 40)
+    assert set(found) == {name for name, value in parts.items() if value > 0}
+    assert sum(found.values()) == (40 if found else 0)
+    assert all(places >= 1 for places in found.values())
+    order = sorted(found, key=lambda name: parts[name])
+    assert all(found[a] <= found[b] or parts[a] == parts[b] for a, b in itertools.pairwise(order))
+
+
+def test_titles_are_text_not_markup():
+    assert "[strict]" in render([Table("t", "scores [strict]", (Column("a", "a"),), ())], "terminal")

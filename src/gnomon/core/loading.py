@@ -1,12 +1,18 @@
-"""A user's class by name: ``package.module:Class``, ``package.module.Class`` or ``path/to/file.py:Class``."""
+"""A user's class by name: ``package.module:Class``, ``package.module.Class`` or ``path/to/file.py:Class``.
+
+Modules are looked for below the working folder first, which the path of an installed command does not hold.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import importlib.util
 import inspect
-from collections.abc import Mapping, Sequence
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,10 +51,12 @@ def _parts(name: str) -> tuple[str, str]:
 def _from_file(path: str, what: str) -> Any:
     if not Path(path).is_file():
         raise InputError(f"{what} file {path}: no such file")
-    spec = importlib.util.spec_from_file_location(f"gnomon_{what}_{Path(path).stem}", path)
+    place = hashlib.sha256(os.fsencode(Path(path).resolve())).hexdigest()[:12]
+    spec = importlib.util.spec_from_file_location(f"gnomon_{what}_{Path(path).stem}_{place}", path)
     if spec is None or spec.loader is None:
         raise InputError(f"{what} file {path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # so that objects of its classes can be pickled
     try:
         spec.loader.exec_module(module)
     except Exception as error:
@@ -57,7 +65,42 @@ def _from_file(path: str, what: str) -> Any:
 
 
 def _from_package(name: str, what: str) -> Any:
+    """Import a module; one below the working folder comes first, also where another package has its name."""
+    here = _below_working_folder(name)
+    with _first_on_path(here):
+        try:
+            module = importlib.import_module(name)
+        except Exception as error:
+            if here and isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
+                return _from_file(os.fspath(here), what)
+            why = f"{type(error).__name__}: {error}"
+            raise InputError(f"{what} module {name}: cannot be imported ({why})") from error
+        found = getattr(module, "__file__", None)
+        if here and (found is None or Path(found).resolve() != here.resolve()):
+            return _from_file(os.fspath(here), what)
+    return module
+
+
+def _below_working_folder(name: str) -> Path | None:
+    """Return the file that a module has below the working folder, if it has one."""
+    parts = name.split(".")
+    if not all(part.isidentifier() for part in parts):
+        return None
+    path = Path(*parts)
+    return next((file for file in (path / "__init__.py", path.with_suffix(".py")) if file.is_file()), None)
+
+
+@contextlib.contextmanager
+def _first_on_path(here: Path | None) -> Iterator[None]:
+    """Look for modules in the working folder first; afterwards last, so that what is installed is not hidden by it."""
+    folder = os.getcwd()
+    if here is None or sys.path[:1] in ([folder], [""]):
+        yield
+        return
+    sys.path.insert(0, folder)
     try:
-        return importlib.import_module(name)
-    except (ImportError, ValueError) as error:
-        raise InputError(f"{what} module {name}: cannot be imported ({error})") from error
+        yield
+    finally:
+        sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)

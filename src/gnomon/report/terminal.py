@@ -14,12 +14,15 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from gnomon.core.table import Table, View
+from gnomon.report.bars import EDGE, pieces
 from gnomon.report.cells import grid, numeric
 
 WIDE = 400
 """Columns assumed where the output is not a terminal: nothing is cut."""
 MATRIX = 12
 """Largest matrix that is drawn in a terminal."""
+BAR = 60
+"""Places of a divided bar in a terminal."""
 
 
 def render(items: Sequence[Table | View]) -> str:
@@ -46,11 +49,13 @@ def _show(console: Console, items: Sequence[Table | View]) -> None:
             _table(console, item)
         elif item.kind == "matrix" and len(item.data["labels"]) <= MATRIX:
             _matrix(console, item)
+        elif item.kind == "bars":
+            _bars(console, item)
 
 
 def _table(console: Console, table: Table) -> None:
     headings, rows = grid(table)
-    drawn = RichTable(box=box.SIMPLE_HEAD, title=table.title, title_justify="left", title_style="bold", pad_edge=False)
+    drawn = _framed(console, table.title)
     for column, heading in zip(table.columns, headings, strict=True):
         drawn.add_column(Text(heading), justify="right" if numeric(column) else "left", overflow="fold")
     for row in rows:
@@ -61,12 +66,36 @@ def _table(console: Console, table: Table) -> None:
     console.print()
 
 
+def _framed(console: Console, title: str) -> RichTable:
+    """Print a title, which may be wider than what stands under it, and begin a table."""
+    console.print(Text(title), style="bold", soft_wrap=True)
+    return RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+
+
 def _matrix(console: Console, view: View) -> None:
-    drawn = RichTable(box=box.SIMPLE_HEAD, title=view.title, title_justify="left", title_style="bold", pad_edge=False)
+    drawn = _framed(console, view.title)
     drawn.add_column("truth \\ predicted")
     for label in view.data["predicted"]:
         drawn.add_column(Text(label), justify="right", overflow="fold")
     for label, counts in zip(view.data["labels"], view.data["counts"], strict=True):
         drawn.add_row(Text(label), *(Text(f"{count:,}") for count in counts))
     console.print(drawn)
+    console.print()
+
+
+def _bars(console: Console, view: View) -> None:
+    console.print(Text(view.title), style="bold")
+    bars = view.data["bars"]
+    width = max((len(bar["label"]) for bar in bars), default=0)
+    for bar in bars:
+        line = Text(f"  {bar['label']:<{width}}  ")
+        drawn = pieces(bar["parts"], BAR)
+        for index, (name, text) in enumerate(drawn):
+            line.append(text, style="green" if name in view.data["right"] else "red")
+            line.append(EDGE if index < len(drawn) - 1 else "", style="dim")
+        used = sum(len(text) for _, text in drawn) + max(0, len(drawn) - 1)
+        line.append(" " * (BAR + len(bar["parts"]) - used) + bar["text"])
+        console.print(line, soft_wrap=True)
+    for note in view.notes:
+        console.print(Text(f"  {note}"), style="dim", soft_wrap=True)
     console.print()

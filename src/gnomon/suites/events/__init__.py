@@ -5,7 +5,7 @@ recording itself.
 """
 
 from gnomon.core.suite import Suite, Verb
-from gnomon.suites.events.options import RunOptions, ScoreOptions, TemplateOptions
+from gnomon.suites.events.options import RunOptions, ScoreOptions, SimulateOptions, TemplateOptions
 
 SUITE = Suite(
     name="events",
@@ -14,6 +14,9 @@ SUITE = Suite(
         "score": Verb(ScoreOptions, "gnomon.suites.events.scoring:score", "score results against truth files"),
         "run": Verb(RunOptions, "gnomon.suites.events.running:run", "run recognisers over recordings and score them"),
         "template": Verb(TemplateOptions, "gnomon.suites.events.template:template", "write a small example"),
+        "simulate": Verb(
+            SimulateOptions, "gnomon.suites.events.simulate:simulate", "write generated recordings and their truth"
+        ),
     },
     tables="gnomon.suites.events.views:tables",
 )

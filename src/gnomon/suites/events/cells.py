@@ -1,8 +1,9 @@
-"""The work of ``gnomon run events``: one cell per recogniser and recording."""
+"""The work of ``gnomon run events``: one cell per recogniser and recording, one artefact per trained recogniser."""
 
 from __future__ import annotations
 
 import itertools
+import pickle
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,33 @@ from gnomon.core.errors import InputError, some
 from gnomon.suites.events import files, raw, recognizers
 from gnomon.suites.events.times import Stretch, place
 
+TRAINED = "recognizer.pickle"
+
+
+def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: a recogniser after ``train`` was called with every training case, one call each, in their order."""
+    del needs
+    recognizer = recognizers.find(arguments["recognizer"])()
+    for item in arguments["cases"]:
+        case = _case(item)
+        chunks = raw.records(case, chunk=arguments["chunk"])
+        labels = [{"t1": s.start, "t2": s.end, "label": s.label} for s in case.stretches]
+        recognizer.train(itertools.chain.from_iterable(chunks), labels)
+    try:
+        state = pickle.dumps(recognizer)
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{arguments['recognizer']}: cannot be kept after train(): {error}; hold plain values in its attributes"
+        ) from error
+    (out / TRAINED).write_bytes(state)
+
 
 def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Cell: give a recogniser the records of one case in chunks, collect what it detected, in the case's seconds."""
-    del needs
-    case = next(c for c in files.read_truth(arguments["truth"]) if c.id == arguments["case"])
-    recognizer = recognizers.find(arguments["recognizer"])()
+    case = _case(arguments)
+    kind = recognizers.find(arguments["recognizer"])
+    # What is unpickled was written by `train` above into the store of this very work.
+    recognizer = pickle.loads((needs["trained"] / TRAINED).read_bytes()) if needs else kind()  # noqa: S301
     if callable(getattr(recognizer, "reset", None)):
         recognizer.reset()
     for chunk in raw.records(case, chunk=arguments["chunk"]):
@@ -27,6 +49,10 @@ def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     problems = _problems(found, case, list(recognizer.labels()))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
     (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems}))
+
+
+def _case(item: Mapping[str, Any]) -> files.TruthCase:
+    return next(case for case in files.read_truth(item["truth"]) if case.id == item["case"])
 
 
 def _plain(results: Any) -> list[Any]:
@@ -40,10 +66,13 @@ def _problems(found: Sequence[Stretch[float]], case: files.TruthCase, labels: Se
     problems = []
     if any(a.start > b.start for a, b in itertools.pairwise(found)):
         problems.append("results are not in the order of time")
-    ordered = sorted(found, key=lambda s: (s.start, s.end))
-    clashes = sum(a.end > b.start and a.label == b.label for a, b in itertools.pairwise(ordered))
+    last: dict[str, float] = {}
+    clashes = 0
+    for stretch in sorted(found, key=lambda s: (s.start, s.end)):
+        clashes += stretch.start < last.get(stretch.label, stretch.start)
+        last[stretch.label] = max(stretch.end, last.get(stretch.label, stretch.end))
     if clashes:
-        problems.append(f"{clashes} results overlap the one before them in the same class")
+        problems.append(f"{clashes} results overlap an earlier one of their class")
     outside = sum(s.start < case.window[0] or s.end > case.window[1] for s in found)
     if outside:
         problems.append(f"{outside} results reach beyond the window")

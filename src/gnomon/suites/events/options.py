@@ -34,6 +34,7 @@ class ScoreOptions(ScoringOptions):
         str, Option("cases without a result: an error, taken as empty, or left out", choices=("error", "empty", "skip"))
     ] = "error"
     classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
+    export_perfboard: Annotated[str, Option("also write perfboard's scores.json here", metavar="FILE")] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,13 @@ class RunOptions(EngineOptions):
     ] = "strict"
     classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
     chunk: Annotated[int, Option("records handed over at a time; never changes a result", low=1)] = 10_000
+    train: Annotated[
+        tuple[str, ...], Option("truth file that recognisers are trained on first; may be repeated", metavar="FILE")
+    ] = ()
+    leave_out: Annotated[
+        str, Option("test each value of this tag with recognisers trained on the others", metavar="TAG")
+    ] = ""
+    export_perfboard: Annotated[str, Option("also write perfboard's scores.json here", metavar="FILE")] = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,3 +71,15 @@ class TemplateOptions:
 
     directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
     format: Annotated[str, Option("format of the results", choices=("json", "csv"))] = "json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """``gnomon simulate events``."""
+
+    directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
+    subjects: Annotated[int, Option("people, each with one recording of walking and one of places", low=1)] = 12
+    minutes: Annotated[float, Option("length of a recording of walking in minutes", low=1)] = 20.0
+    hours: Annotated[float, Option("length of a recording of places in hours", low=1)] = 12.0
+    format: Annotated[str, Option("raw files", choices=("json", "json.gz", "jsonl", "csv", "parquet"))] = "json.gz"
+    seed: Annotated[int, Option("seed of every random number", low=0)] = 0

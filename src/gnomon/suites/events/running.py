@@ -1,11 +1,16 @@
-"""Verb ``run``: recognisers over recordings, through the engine; one cell per recogniser and case."""
+"""Verb ``run``: recognisers over recordings, through the engine; one cell per recogniser and case.
+
+With training, a cell needs the trained recogniser, an artefact that all test cases of a fold share. A recogniser
+without ``train`` is run as it is.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,30 +20,47 @@ from gnomon.core.evidence import Finding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.runs.run import Evaluation
-from gnomon.runs.seal import hash_file
-from gnomon.suites.events import files, raw, recognizers, scoring
+from gnomon.suites.events import files, perfboard, recognizers, scoring, training
 from gnomon.suites.events.options import RunOptions, ScoreOptions
 from gnomon.suites.events.times import Stretch
+from gnomon.suites.events.training import Digests, Training
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What was asked for, checked and resolved."""
+
+    options: RunOptions
+    cases: list[files.TruthCase]
+    identities: Mapping[str, str]
+    """By name of the recogniser."""
+    learners: frozenset[str]
+    """Recognisers that can be trained."""
+    training: Training
+    digests: Digests
 
 
 def run(options: RunOptions) -> Job:
     """Check what was given, then plan a cell for every recogniser and case."""
+    if options.export_perfboard:
+        perfboard.check(options.export_perfboard)
     cases = _selected(files.read_truth(*options.truth), options.select)
     names = [name for item in options.recognizers for name in item.split(",") if name]
     if not names:
         raise InputError("no recogniser given: --recognizers package.module.Class or file.py:Class")
-    asked = ScoreOptions(
-        truth=options.truth,
-        predictions=(),
-        group=options.group,
-        slice=options.slice,
-        variant=options.variant,
-        classes=options.classes,
-        missing="skip",
+    folds, others = training.folds(cases, options)
+    digests = training.hashed([*cases, *others])
+    findings = training.overlap(folds, cases, scoring.level(cases, options.group), digests)
+    work = _Work(
+        options,
+        cases,
+        {name: recognizers.identity(name) for name in names},
+        frozenset(name for name in names if training.learns(name)) if folds else frozenset(),
+        Training(folds, findings),
+        digests,
     )
-    digests = {case.id: [hash_file(path) for path in raw.data_files(case)] for case in cases}
-    plan = Plan(_cell(name, case, digests[case.id], options) for name in names for case in cases)
-    return Job(plan, lambda outcome: _assemble(outcome, cases, names, asked, options))
+    plan = Plan(_cell(work, name, case) for name in work.identities for case in cases)
+    return Job(plan, lambda outcome: _assemble(outcome, work))
 
 
 def _selected(cases: list[files.TruthCase], conditions: Sequence[str]) -> list[files.TruthCase]:
@@ -54,32 +76,67 @@ def _selected(cases: list[files.TruthCase], conditions: Sequence[str]) -> list[f
     return cases
 
 
-def _cell(name: str, case: files.TruthCase, digests: list[str], options: RunOptions) -> Node:
-    arguments = {
-        "identity": recognizers.identity(name),
-        "case": case.id,
-        "data": digests,
-        "truth_sha256": hash_file(case.path),
-    }
-    context = {"recognizer": name, "truth": os.fspath(case.path), "case": case.id, "chunk": options.chunk}
-    labels = {"system": name, "dataset": case.id}
-    function = "gnomon.suites.events.cells:recognise"
-    return Node(f"{name} {case.id}", function, arguments, labels=labels, context=context, limits=options.limits())
+def _cell(work: _Work, name: str, case: files.TruthCase) -> Node:
+    node = partial(Node, limits=work.options.limits())
+    identity, chunk = work.identities[name], work.options.chunk
+    needs = {}
+    if name in work.learners:
+        fold = work.training.folds[case.id]
+        needs["trained"] = node(
+            f"train {name} {fold.name}",
+            "gnomon.suites.events.cells:train",
+            {"identity": identity, "training": [_content(work, c) for c in fold.cases]},
+            kind="artefact",
+            labels={"system": name},
+            context={"recognizer": name, "cases": [_place(c) for c in fold.cases], "chunk": chunk},
+        )
+    return node(
+        f"{name} {case.id}",
+        "gnomon.suites.events.cells:recognise",
+        {"identity": identity, **_content(work, case)},
+        needs=needs,
+        labels={"system": name, "dataset": case.id},
+        context={"recognizer": name, "chunk": chunk, **_place(case)},
+    )
 
 
-def _assemble(
-    outcome: Outcome, cases: list[files.TruthCase], names: list[str], asked: ScoreOptions, options: RunOptions
-) -> list[Evaluation]:
-    evaluations = []
-    for name in names:
+def _content(work: _Work, case: files.TruthCase) -> dict[str, Any]:
+    return {"case": case.id, **work.digests[training.key(case)].record()}
+
+
+def _place(case: files.TruthCase) -> dict[str, str]:
+    return {"truth": os.fspath(case.path), "case": case.id}
+
+
+def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
+    options = work.options
+    asked = ScoreOptions(
+        truth=options.truth,
+        predictions=(),
+        group=options.group,
+        slice=options.slice,
+        variant=options.variant,
+        classes=options.classes,
+        missing="skip",
+    )
+    evaluations, systems = [], []
+    for name, identity in work.identities.items():
         part = outcome.of(system=name)
         results, findings = _collected(part)
-        system = scoring.System(name, name, results)
-        for evaluation in scoring.evaluate(cases, system, asked):
-            coverage = {**evaluation.coverage, "complete": part.complete, "cells": part.coverage()}
-            resolved = {**opt.record(options), "recognizer": name, "source": recognizers.identity(name)}
-            kept = tuple(f for f in evaluation.findings if f.id != "missing-cases")
-            evaluations.append(replace(evaluation, coverage=coverage, options=resolved, findings=(*kept, *findings)))
+        systems.append(scoring.System(name, name, results))
+        trained = name in work.learners
+        for evaluation in scoring.evaluate(work.cases, systems[-1], asked):
+            kept = [f for f in evaluation.findings if f.id != "missing-cases"]
+            evaluations.append(
+                replace(
+                    evaluation,
+                    coverage={**evaluation.coverage, "complete": part.complete, "cells": part.coverage()},
+                    options={**opt.record(options), "recognizer": name, "source": identity, "trained": trained},
+                    findings=(*kept, *findings, *(work.training.findings if trained else ())),
+                )
+            )
+    if options.export_perfboard:
+        perfboard.write(options.export_perfboard, work.cases, systems, options.variant)
     return evaluations
 
 

@@ -20,12 +20,14 @@ from gnomon.measures.recognition import AnyOverlap
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import files
+from gnomon.suites.events import files, perfboard
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.protocol import POOLED, protocol
 from gnomon.suites.events.times import Stretch, place
 
 Results = Mapping[str, Sequence[Stretch[float]]]
+RECORDING = "recording"
+SUBJECTS = ("subject", "subject.id", "subject.name")
 
 
 @dataclass(frozen=True)
@@ -39,17 +41,22 @@ class System:
 
 def score(options: ScoreOptions) -> list[Evaluation]:
     """Score every given system in every asked variant."""
+    if options.export_perfboard:
+        perfboard.check(options.export_perfboard)
     cases = files.read_truth(*options.truth)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
     systems = [System(name, path, _results(path, cases, options)) for name, path in sources]
-    return [evaluation for system in systems for evaluation in evaluate(cases, system, options)]
+    evaluations = [evaluation for system in systems for evaluation in evaluate(cases, system, options)]
+    if options.export_perfboard:
+        perfboard.write(options.export_perfboard, cases, systems, options.variant)
+    return evaluations
 
 
 def evaluate(cases: Sequence[files.TruthCase], system: System, options: ScoreOptions) -> list[Evaluation]:
     """Tally one system in every asked variant."""
     scored = [case for case in cases if case.id in system.results]
-    roster = _roster(scored, options)
+    roster = _roster(scored, level(cases, options.group), options)
     variants = ("published", "strict") if options.variant == "both" else (options.variant,)
     return [_evaluation(cases, scored, roster, system, variant, options) for variant in variants]
 
@@ -117,24 +124,26 @@ def _results(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions)
     return {name: list(place(items, known[name].zone, f"{path}: {name}")) for name, items in given.items()}
 
 
-def _roster(cases: Sequence[files.TruthCase], options: ScoreOptions) -> Roster:
-    level = options.group or _default_level(cases)
-    unknown = [
-        t for t in (*options.slice, *((level,) if level != "recording" else ())) if any(t not in c.tags for c in cases)
-    ]
+def _roster(cases: Sequence[files.TruthCase], chosen: str, options: ScoreOptions) -> Roster:
+    unknown = [tag for tag in options.slice if any(tag not in case.tags for case in cases)]
     if unknown:
-        known = sorted(set.intersection(*(set(case.tags) for case in cases))) if cases else []
-        raise InputError(f"no tag {unknown[0]!r} in every case; every case has {some(known) or 'none'}")
-    groups = tuple(case.id if level == "recording" else case.tags[level] for case in cases)
+        raise _no_tag(unknown[0], cases)
+    groups = tuple(case.id if chosen == RECORDING else case.tags[chosen] for case in cases)
     tags = {name: tuple(case.tags[name] for case in cases) for name in options.slice}
-    return Roster(tuple(join((case.id,)) for case in cases), groups, tags, level)
+    return Roster(tuple(join((case.id,)) for case in cases), groups, tags, chosen)
 
 
-def _default_level(cases: Sequence[files.TruthCase]) -> str:
-    for name in ("subject", "subject.id", "subject.name"):
-        if cases and all(name in case.tags for case in cases):
-            return name
-    return "recording"
+def level(cases: Sequence[files.TruthCase], asked: str) -> str:
+    """Return the tag that is resampled: the one asked for, a subject that every case names, or the recording."""
+    if asked and asked != RECORDING and any(asked not in case.tags for case in cases):
+        raise _no_tag(asked, cases)
+    known = (name for name in SUBJECTS if cases and all(name in case.tags for case in cases))
+    return asked or next(known, RECORDING)
+
+
+def _no_tag(name: str, cases: Sequence[files.TruthCase]) -> InputError:
+    known = sorted(set.intersection(*(set(case.tags) for case in cases))) if cases else []
+    return InputError(f"no tag {name!r} in every case; every case has {some(known) or 'none'}")
 
 
 def _data_digest(cases: Sequence[files.TruthCase], level: str) -> str:

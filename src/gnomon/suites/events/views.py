@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 from gnomon.runs import tables as common
@@ -15,6 +16,8 @@ from gnomon.runs.run import Run
 SHOWN = 7
 EAD = ("D", "F", "FM", "M", "C", "M'", "FM'", "F'", "I'")
 """The event analysis diagram: the first five are the events, the last five the returns."""
+MOST_BARS = 20
+"""Above this many classes no bars are drawn."""
 
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
@@ -26,7 +29,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
         common.by_slice(runs, names[:2]),
     ]
     for run in common.ranked(runs):
-        shown += [rates(run), outcomes(run), per_case(run)]
+        shown += [rates(run), two_sets(run), outcomes(run), event_analysis(run), per_case(run)]
     return [item for item in shown if item is not None]
 
 
@@ -59,8 +62,6 @@ def rates(run: Run) -> Table | None:
 
 def outcomes(run: Run) -> Table:
     """How many events and returns of every class have each label, in the order of the event analysis diagram."""
-    totals = run.tallies["recognition"].total()
-    axis, classes = totals.axes["outcome"], totals.axes["class"]
     columns = (
         Column("class", "class"),
         Column("truth", "events", "count"),
@@ -68,12 +69,45 @@ def outcomes(run: Run) -> Table:
         Column("returned", "returns", "count"),
     )
     rows = []
-    for index, label in enumerate(classes):
-        counts = {name: int(totals["events"][index, axis.index(name)]) for name in (*TRUTH_LABELS, *RETURN_LABELS)}
+    for label, counts in _counts(run).items():
         cells = {name: Cell(counts[name]) for name in EAD}
         truth, returned = (sum(counts[name] for name in names) for names in (TRUTH_LABELS, RETURN_LABELS))
         rows.append({"class": Cell(label), "truth": Cell(truth), **cells, "returned": Cell(returned)})
     return Table("outcomes", f"events: what became of the events of {run.system}", columns, tuple(rows))
+
+
+def event_analysis(run: Run) -> View | None:
+    """The event analysis diagram: a bar per class, events on the left, returns on the right, correct ones in both."""
+    counts = _counts(run)
+    if not 0 < len(counts) <= MOST_BARS:
+        return None
+    bars = []
+    for label, found in counts.items():
+        truth, returned = (sum(found[name] for name in names) for names in (TRUTH_LABELS, RETURN_LABELS))
+        parts = {name: found[name] for name in EAD}
+        bars.append({"label": label, "parts": parts, "text": f"{truth:,} events, {returned:,} returns"})
+    data = {"bars": bars, "right": ["C"], "unit": "events"}
+    notes = ("events: D deleted, F fragmented, M merged, C correct; returns: C correct, M' F' likewise, I' inserted",)
+    return View("event_analysis", f"events: event analysis diagram of {run.system}", "bars", data, notes)
+
+
+def two_sets(run: Run) -> View | None:
+    """The 2SET diagram: per class, how the time of its events and the time without them is spent."""
+    labels = _classes(run)
+    if not 0 < len(labels) <= MOST_BARS:
+        return None
+    bars = []
+    for label in labels:
+        for half, names in (("in events", POSITIVE), ("elsewhere", NEGATIVE)):
+            found = {name: run.find(f"{name}r[{label}]") for name in names}
+            parts = {
+                name: score.value for name, score in found.items() if score is not None and score.value is not None
+            }
+            text = "  ".join(f"{name} {100 * value:.1f}%" for name, value in parts.items() if value) or "no time"
+            bars.append({"label": f"{label} {half}", "parts": parts, "text": text})
+    data = {"bars": bars, "right": ["TP", "TN"], "unit": "share of time"}
+    notes = ("D deleted, F fragmenting, U underfill, I inserted, M merge, O overfill; s at the start, e at the end",)
+    return View("two_sets", f"events: time of {run.system} in two sets", "bars", data, notes)
 
 
 def per_case(run: Run) -> Table:
@@ -103,6 +137,16 @@ def per_case(run: Run) -> Table:
         for i in np.arange(tallies.n_cases).tolist()
     )
     return Table("cases", f"events: recordings of {run.system}", columns, rows)
+
+
+def _counts(run: Run) -> dict[str, dict[str, int]]:
+    """Return how many events and returns of every class have each label."""
+    totals = run.tallies["recognition"].total()
+    axis = totals.axes["outcome"]
+    return {
+        label: {name: int(totals["events"][index, axis.index(name)]) for name in (*TRUTH_LABELS, *RETURN_LABELS)}
+        for index, label in enumerate(totals.axes["class"])
+    }
 
 
 def _classes(run: Run) -> list[str]:

@@ -1,0 +1,64 @@
+"""Produce what the pages show: run every command of a ``console`` block and put its output under it.
+
+``python docs/produce.py PAGE...`` rewrites pages; with ``--check`` it only says which differ and leaves with 1. The
+commands of a page run one after another in one fresh folder; a line that starts with ``$ `` is a command, and what it
+prints to standard output follows. ``$ ... | head -5`` and the like are fine: a shell runs them.
+"""
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def produced(text: str, folder: Path) -> str:
+    """Return a page with the output that its commands have now."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
+
+    def run(block: re.Match[str]) -> str:
+        out = []
+        for command in re.findall(r"^\$ (.*(?:\\\n.*)*)$", block[1], re.MULTILINE):
+            done = subprocess.run(  # noqa: S603 - the pages are our own
+                ["bash", "-c", command],  # noqa: S607
+                cwd=folder,
+                env=environment,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                raise SystemExit(f"$ {command}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}")
+            shown = "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
+            out.append(f"$ {command}\n{shown}")
+        return "```console\n" + "\n".join(out) + "```"
+
+    return BLOCK.sub(run, text)
+
+
+def main() -> int:
+    """Rewrite or check pages."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("pages", nargs="+", type=Path)
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    different = []
+    for page in given.pages:
+        before = page.read_text(encoding="utf-8")
+        with tempfile.TemporaryDirectory() as folder:
+            after = produced(before, Path(folder))
+        if after != before:
+            different.append(page)
+            if not given.check:
+                page.write_text(after, encoding="utf-8")
+    print("\n".join(f"{page}: {'differs' if given.check else 'rewritten'}" for page in different) or "as produced")  # noqa: T201
+    return 1 if different and given.check else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

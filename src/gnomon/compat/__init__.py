@@ -1,0 +1,1 @@
+"""Published names and commands, kept for those who use them."""
