@@ -18,6 +18,6 @@ def test_the_capture_in_the_readme_is_real(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     out = io.StringIO()
     with pytest.raises(SystemExit) as left, contextlib.redirect_stdout(out):
-        main(["demo"])
+        main(["demo", "--suite", "labels"])
     assert left.value.code == 0
     assert out.getvalue().startswith(shown)

@@ -115,7 +115,7 @@ def test_bars_are_drawn_and_no_part_vanishes():
     text = render([BARS], "terminal")
     lines = text.splitlines()
     assert lines[0] == "time [strict]"
-    assert lines[1] == "  walking  TP" + "┄" * 56 + "│D│┄" + "  100 s"
+    assert lines[1] == "  walking  TP" + "┄" * 56 + "│D│┄" + "   100 s"
     assert lines[2].split() == ["none", "no", "time"]
     assert "what the letters mean" in text
 

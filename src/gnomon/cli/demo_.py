@@ -5,44 +5,60 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from gnomon.core.errors import InputError
 from gnomon.core.suite import Step, Suite, load
+
+if TYPE_CHECKING:
+    from gnomon.runs.run import Run
 
 
 @click.command(help="Evaluate on generated data: every suite, from nothing to tables and runs.")
 @click.option("--out", default="demo", show_default=True, metavar="DIR", help="Folder to write into.")
 @click.option("--quick", is_flag=True, help="Smaller data, a few seconds.")
-def command(out: str, quick: bool) -> int:
+@click.option("--suite", "chosen", multiple=True, metavar="NAME", help="Only this suite; may be repeated.")
+def command(out: str, quick: bool, chosen: tuple[str, ...]) -> int:
     """Demonstrate."""
     from gnomon.core import registry
     from gnomon.runs.verify import verify
 
-    runs: list[Path] = []
-    name = ""
-    for name, suite in sorted(registry.suites().items()):
-        if suite.demo:
-            for step in load(suite.demo)(Path(out) / name, quick):
-                runs += _do(suite, step)
+    suites = [registry.suite(name) for name in chosen] or [s for _, s in sorted(registry.suites().items()) if s.demo]
+    runs: dict[Path, Run] = {}
+    for suite in suites:
+        if not suite.demo:
+            raise InputError(f"suite {suite.name!r} has no demonstration")
+        for step in load(suite.demo)(Path(out) / suite.name, quick):
+            runs |= _do(suite, step)
     click.echo("$ gnomon verify " + " ".join(shlex.quote(str(path)) for path in runs))
     failed = [path for path in runs if not all(check.passed for check in verify(path))]
     click.echo(f"{len(runs) - len(failed)} of {len(runs)} runs verified\n")
     if failed:
         return 1
-    program = _program()
-    folders = list(dict.fromkeys(shlex.quote(str(path.parent)) for path in runs))
-    hints = [(f"{program} report {folder}", "its tables again, from the runs on disk") for folder in folders]
-    hints.append((f"{program} report {folders[0]} --format markdown", "the same for a document"))
-    hints.append((f"{program} compare {folders[0]} --measure accuracy", "the paired comparison by another measure"))
-    hints.append((f"{program} template {name} my-data", "files to fill with your own results"))
+    hints = _hints(runs)
     width = max(len(command) for command, _ in hints)
     click.echo("Open next:")
     for command, purpose in hints:
         click.echo(f"  {command:<{width}}  {purpose}")
     return 0
+
+
+def _hints(runs: Mapping[Path, Run]) -> list[tuple[str, str]]:
+    program = _program()
+    folders: dict[str, Run] = {}
+    for path, run in runs.items():
+        folders.setdefault(shlex.quote(str(path.parent)), run)
+    first, run = next(iter(folders.items()))
+    hints = [(f"{program} report {folder}", "its tables again, from the runs on disk") for folder in folders]
+    hints.append((f"{program} report {first} --format markdown", "the same for a document"))
+    second = run.measures[1].name
+    hints.append((f"{program} compare {first} --measure {second}", "the paired comparison by another measure"))
+    hints.append((f"{program} template {run.suite} my-data", "files to fill with your own results"))
+    return hints
 
 
 def _program() -> str:
@@ -54,7 +70,7 @@ def _program() -> str:
     return shlex.quote(str(called.relative_to(here) if called.is_relative_to(here) else called))
 
 
-def _do(suite: Suite, step: Step) -> list[Path]:
+def _do(suite: Suite, step: Step) -> dict[Path, Run]:
     from gnomon.api import perform
     from gnomon.core.options import ScoringOptions, build
     from gnomon.report.terminal import display
@@ -64,11 +80,11 @@ def _do(suite: Suite, step: Step) -> list[Path]:
     if issubclass(offered.options, ScoringOptions):
         result = perform(suite.name, step.verb, step.options)
         display(result.items)
-        return [run.path for run in result.runs if run.path is not None]
+        return {run.path: run for run in result.runs if run.path is not None}
     for path in offered.load()(build(offered.options, step.options)):
         click.echo(str(path))
     click.echo()
-    return []
+    return {}
 
 
 def spelled(suite: Suite, step: Step) -> str:

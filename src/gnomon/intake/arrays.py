@@ -2,39 +2,46 @@
 
 The reader is its own. It takes the plain part of the format (fixed-width arrays of numbers, booleans, times,
 bytes and text), parses the header of an array by pattern, and compares the shape in it with the size of the
-archive member. NumPy's loader is not involved, so neither is pickle.
+archive member. NumPy's loader is not involved, so neither is pickle. Arrays of objects, which are pickles
+inside the archive, are refused unless they are asked for; then :mod:`gnomon.intake.pickles` reads them.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import os
 import zipfile
 from collections.abc import Collection
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
 import numpy.typing as npt
 
 from gnomon.core.errors import InputError
-from gnomon.intake.archives import open_archive
+from gnomon.intake.archives import SUFFIX, open_archive
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.header import check_columns
 from gnomon.intake.limits import DEFAULT, MIB, Limits
-from gnomon.intake.npy import Header, HeaderError, read_header
+from gnomon.intake.npy import Array, Header, HeaderError, as_array, read_header
+from gnomon.intake.pickles import PickleFault, unpickle
 
-Array = npt.NDArray[Any]
-_LAST_CHARACTER = 0x10FFFF
-_SURROGATES = (0xD800, 0xDFFF)
+__all__ = ["Array", "read_npz", "read_some"]
+
+_OBJECT_RATIO = 50
+_OBJECT_FLOOR_BYTES = 16 * MIB
 
 
-def read_npz(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> dict[str, Array]:
+def read_npz(path: str | os.PathLike[str], *, objects: bool = False, limits: Limits = DEFAULT) -> dict[str, Array]:
     """Return the arrays of an ``.npz`` file by name, in native byte order and not writeable.
 
     Parameters
     ----------
     path
         An archive as ``numpy.savez`` or ``numpy.savez_compressed`` writes it.
+    objects
+        Also read arrays of objects (ragged or partly missing fields), through the allow-list of
+        :func:`gnomon.intake.pickles.read_pickle`.
     limits
         What the archive may declare.
 
@@ -43,26 +50,51 @@ def read_npz(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> dict[
     InputError
         The archive is damaged, declares too much, or holds anything but plain arrays.
     """
-    return read_some(path, None, limits.raised())
+    return read_some(path, None, limits.raised(), objects=objects)
 
 
-def read_some(path: str | os.PathLike[str], names: Collection[str] | None, limits: Limits) -> dict[str, Array]:
+def read_some(
+    path: str | os.PathLike[str], names: Collection[str] | None, limits: Limits, *, objects: bool = False
+) -> dict[str, Array]:
     """Return the named arrays, or all of them; the members of the others are checked but not opened."""
-    with open_archive(path, limits) as (archive, members):
+    with open_archive(path, _for_objects(limits) if objects else limits) as (archive, members):
         check_columns(path, list(members), None if names is None else list(names))
         wanted = members if names is None else names
-        return {name: _read_member(path, archive, name, members[name]) for name in wanted}
+        pickled = limits if objects else None
+        return {name: _read_member(path, archive, members[name], pickled) for name in wanted}
 
 
-def _read_member(path: str | os.PathLike[str], archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> Array:
-    where = f"array {shown(name, 80)!r}"
+def _read_member(
+    path: str | os.PathLike[str], archive: zipfile.ZipFile, info: zipfile.ZipInfo, pickled: Limits | None
+) -> Array:
+    where = f"array {shown(info.filename.removesuffix(SUFFIX), 80)!r}"
     with guarded(path, f"{where} cannot be read"), archive.open(info) as member:
         try:
-            header = read_header(member)
+            header = read_header(member, objects=pickled is not None)
+            if pickled is not None and header.dtype.hasobject:
+                return _objects(_fill(member, info.file_size - header.length).tobytes(), header, pickled)
             _check_size(header, info.file_size)
-            return _view(_fill(member, info.file_size - header.length), header)
-        except HeaderError as error:
+            return as_array(_fill(member, info.file_size - header.length), header)
+        except (HeaderError, PickleFault) as error:
             raise InputError(f"{shown(path)}: {where} {error}") from error
+
+
+def _for_objects(limits: Limits) -> Limits:
+    """Return stricter bounds on compression: a byte of a pickle may become an object, which costs many bytes."""
+    return dataclasses.replace(
+        limits,
+        max_ratio=min(limits.max_ratio, _OBJECT_RATIO),
+        ratio_floor_bytes=min(limits.ratio_floor_bytes, _OBJECT_FLOOR_BYTES),
+    )
+
+
+def _objects(data: bytes, header: Header, limits: Limits) -> Array:
+    value = unpickle(data, limits)
+    if not isinstance(value, np.ndarray) or not value.dtype.hasobject or value.shape != header.shape:
+        raise HeaderError(
+            f"holds a pickle that is not an array of {shown(str(header.shape), 80)} objects; save it again"
+        )
+    return value
 
 
 def _check_size(header: Header, stored: int) -> None:
@@ -86,24 +118,3 @@ def _fill(member: IO[bytes], size: int) -> npt.NDArray[np.uint8]:
     if position != size:
         raise HeaderError(f"ends after {position} of {size} bytes; save it again")
     return buffer
-
-
-def _view(buffer: npt.NDArray[np.uint8], header: Header) -> Array:
-    dtype = header.dtype
-    if dtype.kind == "U":
-        _check_characters(buffer.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder)))
-    if dtype.kind == "b" and buffer.max(initial=0) > 1:
-        raise HeaderError("holds booleans that are neither 0 nor 1; save it again")
-    array: Array = np.ndarray(header.shape, dtype, buffer=buffer, order="F" if header.fortran else "C")
-    if not dtype.isnative:
-        array = array.astype(dtype.newbyteorder("="))
-    buffer.setflags(write=False)
-    array.setflags(write=False)
-    return array
-
-
-def _check_characters(codes: npt.NDArray[np.uint32]) -> None:
-    low, high = _SURROGATES
-    largest = int(codes.max(initial=0))
-    if largest > _LAST_CHARACTER or (largest >= low and bool(np.any((codes >= low) & (codes <= high)))):
-        raise HeaderError("holds text that is not valid Unicode; save it again")

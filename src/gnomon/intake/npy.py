@@ -1,4 +1,4 @@
-"""The header of one NumPy array, parsed by pattern and never evaluated."""
+"""One NumPy array: its header, parsed by pattern and never evaluated, and its values, checked by content."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ import re
 from typing import IO, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
+Array = npt.NDArray[Any]
 _MAGIC = b"\x93NUMPY"
 _LONGEST = 1 << 16
-_MOST_AXES = 32
+MOST_AXES = 32
+_LAST_CHARACTER = 0x10FFFF
+_SURROGATES = (0xD800, 0xDFFF)
 _AXIS = r"\d{1,19}L?"
 _VALUE = rf"'[^']*'|\"[^\"]*\"|True|False|\( ?(?:{_AXIS}(?: ?, ?{_AXIS})* ?,? ?)?\)"
 _PAIR = rf"""(?:'|")(descr|fortran_order|shape)(?:'|") ?: ?({_VALUE})"""
@@ -34,13 +38,13 @@ class Header(NamedTuple):
     length: int
 
 
-def read_header(file: IO[bytes]) -> Header:
+def read_header(file: IO[bytes], *, objects: bool = False) -> Header:
     """Read the header of an array and leave the file at its first value.
 
     Raises
     ------
     HeaderError
-        Not an array, a header that is not plain, or an array of objects.
+        Not an array, a header that is not plain, or an array of objects where those are not asked for.
     """
     start = file.read(8)
     if start[:6] != _MAGIC or len(start) < 8 or start[6] not in (1, 2, 3) or start[7]:
@@ -50,8 +54,37 @@ def read_header(file: IO[bytes]) -> Header:
     if size > _LONGEST:
         raise HeaderError(f"has a header of {size} bytes, expected at most {_LONGEST}; save a plain array")
     text = _exactly(file, size).decode("utf-8" if start[6] == 3 else "latin-1")
-    dtype, shape, fortran = _parse(text)
+    dtype, shape, fortran = _parse(text, objects)
     return Header(dtype, shape, fortran, 8 + width + size)
+
+
+def as_array(buffer: npt.NDArray[np.uint8], header: Header) -> Array:
+    """Return bytes as the array that a header describes, in native byte order and not writeable.
+
+    Raises
+    ------
+    HeaderError
+        Text that is not Unicode, or booleans that are neither 0 nor 1.
+    """
+    dtype = header.dtype
+    if dtype.kind == "U":
+        _check_characters(buffer.view(np.dtype(np.uint32).newbyteorder(dtype.byteorder)))
+    if dtype.kind == "b" and buffer.max(initial=0) > 1:
+        raise HeaderError("holds booleans that are neither 0 nor 1; save it again")
+    array: Array = np.ndarray(header.shape, dtype, buffer=buffer, order="F" if header.fortran else "C")
+    # A view cannot be made writeable again while what it looks at is not.
+    owner: Array = buffer if dtype.isnative else array.astype(dtype.newbyteorder("="))
+    owner.setflags(write=False)
+    array = array if dtype.isnative else owner.view()
+    array.setflags(write=False)
+    return array
+
+
+def _check_characters(codes: npt.NDArray[np.uint32]) -> None:
+    low, high = _SURROGATES
+    largest = int(codes.max(initial=0))
+    if largest > _LAST_CHARACTER or (largest >= low and bool(np.any((codes >= low) & (codes <= high)))):
+        raise HeaderError("holds text that is not valid Unicode; save it again")
 
 
 def _exactly(file: IO[bytes], size: int) -> bytes:
@@ -61,7 +94,7 @@ def _exactly(file: IO[bytes], size: int) -> bytes:
     return data
 
 
-def _parse(text: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
+def _parse(text: str, objects: bool) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
     line = " ".join(text.split())  # runs of blanks would make the patterns slow
     if _STRUCTURED.search(line):
         raise HeaderError("is a structured array, expected a plain one; save one array per field")
@@ -70,13 +103,15 @@ def _parse(text: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
     if len(fields) != 3 or fields["fortran_order"] not in ("True", "False") or fields["shape"][0] != "(":
         raise HeaderError("has a header that cannot be parsed; save it with numpy.savez")
     shape = tuple(int(axis) for axis in re.findall(r"\d+", fields["shape"]))
-    if len(shape) > _MOST_AXES:
-        raise HeaderError(f"has {len(shape)} axes, expected at most {_MOST_AXES}; reshape it")
-    return _dtype(fields["descr"].strip("'\"")), shape, fields["fortran_order"] == "True"
+    if len(shape) > MOST_AXES:
+        raise HeaderError(f"has {len(shape)} axes, expected at most {MOST_AXES}; reshape it")
+    return _dtype(fields["descr"].strip("'\""), objects), shape, fields["fortran_order"] == "True"
 
 
-def _dtype(descr: str) -> np.dtype[Any]:
+def _dtype(descr: str, objects: bool) -> np.dtype[Any]:
     if _OBJECT.fullmatch(descr):
+        if objects:
+            return np.dtype(object)
         raise HeaderError("is an object array and would need pickle; save ids as a unicode array")
     if not _PLAIN.fullmatch(descr):
         raise HeaderError(f"has type {descr[:40]!r}, expected numbers, booleans or text; convert it before saving")

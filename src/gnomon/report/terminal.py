@@ -94,7 +94,7 @@ def _bars(console: Console, view: View) -> None:
             line.append(text, style="green" if name in view.data["right"] else "red")
             line.append(EDGE if index < len(drawn) - 1 else "", style="dim")
         used = sum(len(text) for _, text in drawn) + max(0, len(drawn) - 1)
-        line.append(" " * (BAR + len(bar["parts"]) - used) + bar["text"])
+        line.append(" " * (BAR + len(bar["parts"]) + 1 - used) + bar["text"])
         console.print(line, soft_wrap=True)
     for note in view.notes:
         console.print(Text(f"  {note}"), style="dim", soft_wrap=True)

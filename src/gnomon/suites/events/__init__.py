@@ -19,4 +19,5 @@ SUITE = Suite(
         ),
     },
     tables="gnomon.suites.events.views:tables",
+    demo="gnomon.suites.events.demo:steps",
 )

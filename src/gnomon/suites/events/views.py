@@ -1,10 +1,9 @@
-"""Tables and views of ``events`` runs."""
+"""Tables and views of ``events`` runs: every table holds all systems, so that they can be read against each other."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.measures.events import NEGATIVE, POSITIVE
@@ -14,139 +13,173 @@ from gnomon.runs import tables as common
 from gnomon.runs.run import Run
 
 SHOWN = 7
+"""How many measures stand in the first table."""
 EAD = ("D", "F", "FM", "M", "C", "M'", "FM'", "F'", "I'")
 """The event analysis diagram: the first five are the events, the last five the returns."""
-MOST_BARS = 20
-"""Above this many classes no bars are drawn."""
+MOST_BARS = 40
+"""Above this many bars none are drawn."""
 
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     names = [measure.name for measure in runs[0].measures[:SHOWN]]
     variant = runs[0].manifest["protocol"]["variant"]
+    ordered = common.ranked(runs)
     shown: list[Table | View | None] = [
         common.leaderboard(runs, names, title=f"events ({variant}): scores"),
         common.by_slice(runs, names[:2]),
+        rates(ordered),
+        two_sets(ordered),
+        outcomes(ordered),
+        event_analysis(ordered),
+        per_case(ordered),
     ]
-    for run in common.ranked(runs):
-        shown += [rates(run), two_sets(run), outcomes(run), event_analysis(run), per_case(run)]
     return [item for item in shown if item is not None]
 
 
-def rates(run: Run) -> Table | None:
+def rates(runs: Sequence[Run]) -> Table | None:
     """The 2SET rates of every true class."""
-    labels = _classes(run)
+    labels = _classes(runs[0])
     if not labels:
         return None
     better = {name: "up" if name in ("TP", "TN") else "down" for name in CATEGORIES}
     columns = (
         Column("class", "class"),
+        *_system_column(runs),
         Column("events", "events", "count"),
         *(Column(name, f"{name}r", "score", direction=better[name]) for name in CATEGORIES),  # type: ignore[arg-type]
     )
-    rows = []
+    rows, shown = [], []
     for label in labels:
-        scores = {name: run.find(f"{name}r[{label}]") for name in CATEGORIES}
-        first = scores["TP"]
-        cells = {name: common.cell(score) for name, score in scores.items()}
-        rows.append({"class": Cell(label), "events": Cell(first.n if first else 0), **cells})
-    scores_shown = (run.find(f"{name}r[{label}]") for label in labels for name in CATEGORIES)
-    return Table(
-        "rates",
-        f"events: time of {run.system} by class",
-        columns,
-        tuple(rows),
-        common.interval_notes(run, scores_shown),
-    )
+        for run in runs:
+            scores = {name: run.find(f"{name}r[{label}]") for name in CATEGORIES}
+            shown += list(scores.values())
+            first = scores["TP"]
+            cells = {name: common.cell(score) for name, score in scores.items()}
+            rows.append({"class": Cell(label), **_system(runs, run), "events": Cell(first.n if first else 0), **cells})
+    notes = common.interval_notes(runs[0], shown)
+    return Table("rates", f"events: time by class{_of(runs)}", columns, tuple(rows), notes)
 
 
-def outcomes(run: Run) -> Table:
+def two_sets(runs: Sequence[Run]) -> View | None:
+    """The 2SET diagram: per class, how the time of its events and the time without them is spent."""
+    bars = []
+    for label in _classes(runs[0]):
+        for half, names in (("in events", POSITIVE), ("elsewhere", NEGATIVE)):
+            for run in runs:
+                found = {name: run.find(f"{name}r[{label}]") for name in names}
+                parts = {n: score.value for n, score in found.items() if score is not None and score.value is not None}
+                text = "  ".join(f"{n} {100 * value:.1f}%" for n, value in parts.items() if value) or "no time"
+                bars.append({"label": _named(f"{label} {half}", runs, run), "parts": parts, "text": text})
+    notes = "D deleted, F fragmenting, U underfill, I inserted, M merge, O overfill; s at the start, e at the end"
+    return _bars("two_sets", f"events: time in two sets{_of(runs)}", bars, ("TP", "TN"), notes)
+
+
+def outcomes(runs: Sequence[Run]) -> Table:
     """How many events and returns of every class have each label, in the order of the event analysis diagram."""
     columns = (
         Column("class", "class"),
+        *_system_column(runs),
         Column("truth", "events", "count"),
         *(Column(name, name, "count") for name in EAD),
         Column("returned", "returns", "count"),
     )
     rows = []
-    for label, counts in _counts(run).items():
+    for label, run, counts in _counts(runs):
         cells = {name: Cell(counts[name]) for name in EAD}
-        truth, returned = (sum(counts[name] for name in names) for names in (TRUTH_LABELS, RETURN_LABELS))
-        rows.append({"class": Cell(label), "truth": Cell(truth), **cells, "returned": Cell(returned)})
-    return Table("outcomes", f"events: what became of the events of {run.system}", columns, tuple(rows))
+        truth, returned = _sides(counts)
+        base = {"class": Cell(label), **_system(runs, run), "truth": Cell(truth)}
+        rows.append({**base, **cells, "returned": Cell(returned)})
+    return Table("outcomes", f"events: what became of them{_of(runs)}", columns, tuple(rows))
 
 
-def event_analysis(run: Run) -> View | None:
+def event_analysis(runs: Sequence[Run]) -> View | None:
     """The event analysis diagram: a bar per class, events on the left, returns on the right, correct ones in both."""
-    counts = _counts(run)
-    if not 0 < len(counts) <= MOST_BARS:
-        return None
     bars = []
-    for label, found in counts.items():
-        truth, returned = (sum(found[name] for name in names) for names in (TRUTH_LABELS, RETURN_LABELS))
-        parts = {name: found[name] for name in EAD}
-        bars.append({"label": label, "parts": parts, "text": f"{truth:,} events, {returned:,} returns"})
-    data = {"bars": bars, "right": ["C"], "unit": "events"}
-    notes = ("events: D deleted, F fragmented, M merged, C correct; returns: C correct, M' F' likewise, I' inserted",)
-    return View("event_analysis", f"events: event analysis diagram of {run.system}", "bars", data, notes)
+    for label, run, counts in _counts(runs):
+        truth, returned = _sides(counts)
+        parts = {name: counts[name] for name in EAD}
+        text = f"{truth:,} events, {returned:,} returns"
+        bars.append({"label": _named(label, runs, run), "parts": parts, "text": text})
+    notes = "events: D deleted, F fragmented, M merged, C correct; returns: C correct, M' F' likewise, I' inserted"
+    return _bars("event_analysis", f"events: event analysis diagram{_of(runs)}", bars, ("C",), notes)
 
 
-def two_sets(run: Run) -> View | None:
-    """The 2SET diagram: per class, how the time of its events and the time without them is spent."""
-    labels = _classes(run)
-    if not 0 < len(labels) <= MOST_BARS:
-        return None
-    bars = []
-    for label in labels:
-        for half, names in (("in events", POSITIVE), ("elsewhere", NEGATIVE)):
-            found = {name: run.find(f"{name}r[{label}]") for name in names}
-            parts = {
-                name: score.value for name, score in found.items() if score is not None and score.value is not None
-            }
-            text = "  ".join(f"{name} {100 * value:.1f}%" for name, value in parts.items() if value) or "no time"
-            bars.append({"label": f"{label} {half}", "parts": parts, "text": text})
-    data = {"bars": bars, "right": ["TP", "TN"], "unit": "share of time"}
-    notes = ("D deleted, F fragmenting, U underfill, I inserted, M merge, O overfill; s at the start, e at the end",)
-    return View("two_sets", f"events: time of {run.system} in two sets", "bars", data, notes)
+def per_case(runs: Sequence[Run]) -> Table:
+    """One row per recording and system: what became of events, and the share of time that is right."""
+    columns = (
+        Column("case", "case"),
+        *_system_column(runs),
+        Column("group", runs[0].roster.level),
+        Column("window", "window", "number", "s", digits=1),
+        *(Column(name, name, "count") for name in EAD),
+        Column("right", "right time", "number", digits=3),
+    )
+    rows = {run.system: _case_rows(run) for run in runs}
+    cases = dict.fromkeys(case for run in runs for case in run.roster.ids)
+    listed = tuple(
+        {**_system(runs, run), **rows[run.system][case]} for case in cases for run in runs if case in rows[run.system]
+    )
+    return Table("cases", f"events: by recording{_of(runs)}", columns, listed)
 
 
-def per_case(run: Run) -> Table:
-    """One row per recording: events, correct ones, and the time that is right."""
+def _case_rows(run: Run) -> dict[str, dict[str, Cell]]:
     tallies = run.tallies["recognition"]
     axis = tallies.axes["outcome"]
     events = tallies.fields["events"].sum(axis=1)
     wrong = tallies.fields["pairs"].sum(axis=(1, 2))
     window = tallies.fields["window_s"]
-    columns = (
-        Column("case", "case"),
-        Column("group", run.roster.level),
-        Column("window", "window", "number", "s", digits=1),
-        *(Column(name, name, "count") for name in EAD),
-        Column("right", "right time", "number", digits=3),
-    )
-    rows = tuple(
-        {
-            "case": Cell(run.roster.ids[i]),
+    overlap = Cell(None, why="classes overlap")
+    return {
+        case: {
+            "case": Cell(case),
             "group": Cell(run.roster.groups[i]),
             "window": Cell(float(window[i])),
             **{name: Cell(int(events[i, axis.index(name)])) for name in EAD},
-            "right": Cell(None, why="classes overlap")
-            if tallies.fields["unpaired"][i]
-            else Cell(float(1 - wrong[i] / window[i])),
+            "right": overlap if tallies.fields["unpaired"][i] else Cell(float(1 - wrong[i] / window[i])),
         }
-        for i in np.arange(tallies.n_cases).tolist()
-    )
-    return Table("cases", f"events: recordings of {run.system}", columns, rows)
-
-
-def _counts(run: Run) -> dict[str, dict[str, int]]:
-    """Return how many events and returns of every class have each label."""
-    totals = run.tallies["recognition"].total()
-    axis = totals.axes["outcome"]
-    return {
-        label: {name: int(totals["events"][index, axis.index(name)]) for name in (*TRUTH_LABELS, *RETURN_LABELS)}
-        for index, label in enumerate(totals.axes["class"])
+        for i, case in enumerate(run.roster.ids)
     }
+
+
+def _counts(runs: Sequence[Run]) -> list[tuple[str, Run, dict[str, int]]]:
+    """Return class, run, and how many events and returns have each label."""
+    totals = [run.tallies["recognition"].total() for run in runs]
+    classes = dict.fromkeys(label for total in totals for label in total.axes["class"])
+    found = []
+    for label in classes:
+        for run, total in zip(runs, totals, strict=True):
+            if label in total.axes["class"]:
+                counts = total["events"][total.axes["class"].index(label)]
+                names = total.axes["outcome"]
+                found.append((label, run, {name: int(counts[names.index(name)]) for name in names}))
+    return found
+
+
+def _sides(counts: Mapping[str, int]) -> tuple[int, int]:
+    return sum(counts[name] for name in TRUTH_LABELS), sum(counts[name] for name in RETURN_LABELS)
+
+
+def _bars(name: str, title: str, bars: list[dict[str, Any]], right: Sequence[str], notes: str) -> View | None:
+    if not 0 < len(bars) <= MOST_BARS:
+        return None
+    return View(name, title, "bars", {"bars": bars, "right": list(right)}, (notes,))
+
+
+def _of(runs: Sequence[Run]) -> str:
+    return f", {runs[0].system}" if len(runs) == 1 else ""
+
+
+def _named(label: str, runs: Sequence[Run], run: Run) -> str:
+    return label if len(runs) == 1 else f"{label}, {run.system}"
+
+
+def _system_column(runs: Sequence[Run]) -> tuple[Column, ...]:
+    return () if len(runs) == 1 else (Column("system", "system"),)
+
+
+def _system(runs: Sequence[Run], run: Run) -> dict[str, Cell]:
+    return {} if len(runs) == 1 else {"system": Cell(run.system)}
 
 
 def _classes(run: Run) -> list[str]:
