@@ -7,7 +7,9 @@ allocated, nothing in it is ever executed, and whatever is wrong with it ends as
 ``tables``
     ``read_table``: CSV, TSV, Parquet, JSON lines and NPZ as an Arrow table.
 ``arrays``
-    ``read_npz``: NumPy arrays, without pickle.
+    ``read_npz``: NumPy arrays, without pickle; ``objects=True`` reads arrays of objects through the allow-list below.
+``pickles``
+    ``read_pickle``: plain values and NumPy arrays of a pickle, through an exact allow-list, without Python's unpickler.
 ``documents``
     ``read_json`` and ``read_bytes``: one bounded document.
 ``writing``
