@@ -1,6 +1,7 @@
 """The command line as a user meets it: exit codes, one-line errors, machine output on stdout."""
 
 import json
+import re
 import subprocess
 import sys
 
@@ -165,7 +166,7 @@ def test_completion_script(capsys, shell):
 def test_demo_quick(capsys, tmp_path):
     code, out, _ = call(capsys, "demo", "--quick", "--out", tmp_path / "demo")
     assert code == 0
-    assert "5 of 5 runs verified" in out
+    assert re.search(r"(\d+) of \1 runs verified", out)
     assert "$ gnomon run labels" in out
     assert "Open next" in out
     assert "$ gnomon score labels" in out

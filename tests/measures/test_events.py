@@ -208,6 +208,14 @@ def test_labels_may_be_integers_and_arrays():
     assert result["confusion"]["labels"] == [1, 3, 7, "-"]
 
 
+def test_a_side_without_stretches_needs_no_labels():
+    none = np.zeros(0)
+    for returned in ([], (none, none), (none, none, np.zeros(0, dtype=int))):
+        assert list(evaluate(np.array([[1, 2], [4, 6]]), returned, window=(0, 10))["classes"]) == ["event"]
+        assert list(evaluate([(1, 2, "a")], returned, window=(0, 10))["classes"]) == ["a"]
+    assert evaluate((none, none, none.astype(int)), [], window=(0, 10))["classes"] == {}
+
+
 @pytest.mark.parametrize(
     ("truth", "returned", "window", "words"),
     [
@@ -220,6 +228,9 @@ def test_labels_may_be_integers_and_arrays():
         ([], [], (5, 5), "start < end"),
         ([], [], None, "window"),
         ([(0, 1, 1.5)], [(0, 1, 1.5)], (0, 10), "integers or text"),
+        ((np.zeros((2, 1)), np.ones((2, 1))), [], (0, 10), "one dimension"),
+        ((np.zeros(2), np.ones(2), np.array("a")), [], (0, 10), "one dimension"),
+        ((np.zeros(2), np.ones(3)), [], (0, 10), "columns of one length"),
     ],
 )
 def test_bad_input_is_named(truth, returned, window, words):

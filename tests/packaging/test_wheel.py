@@ -1,6 +1,7 @@
 """The wheel by itself: built, installed in an empty environment, and used."""
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -40,7 +41,7 @@ def test_demo_in_an_empty_environment(wheel, tmp_path):
     command = [tmp_path / "env" / "bin" / "gnomon", "demo", "--quick"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "5 of 5 runs verified" in done.stdout
+    assert re.search(r"(\d+) of \1 runs verified", done.stdout)
     frames = (
         "import gnomon; gnomon.score('labels', {'id': [1], 'label': ['a']}, {'id': [1], 'label': ['a']}).to_frame()"
     )

@@ -46,6 +46,15 @@ class Scored:
 
 
 @dataclass(frozen=True)
+class Shown:
+    """How people read a value: times a factor, in another unit, with so many digits after the point."""
+
+    factor: float
+    unit: str
+    digits: int
+
+
+@dataclass(frozen=True)
 class Measure(ABC):
     """Base of all measures; see the module's text for the contract."""
 
@@ -59,6 +68,8 @@ class Measure(ABC):
     direction: ClassVar[Direction] = "up"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = ""
+    shown: ClassVar[Shown | None] = None
+    """How tables show the values, where it is not as they are; stored scores keep the unit."""
 
     @property
     @abstractmethod

@@ -65,9 +65,11 @@ def suite(name: str) -> Suite:
 
 def measure(record: Mapping[str, Any]) -> Measure:
     """Rebuild a measure from its record."""
-    for example in measures():
-        if type(example).__name__ == record["type"] and example.family == record["family"]:
-            return type(example).from_parameters(record["parameters"])
+    for kind in dict.fromkeys(type(example) for example in measures()):
+        if kind.__name__ == record["type"]:
+            found = kind.from_parameters(record["parameters"])
+            if found.family == record["family"]:
+                return found
     raise GnomonError(
         f"measure {record['type']!r} of family {record['family']!r} is not installed; "
         f"registered families are {', '.join(sorted({m.family for m in measures()}))}"

@@ -9,19 +9,25 @@ Conventions
 - Stretches are half-open ``[start, end)`` in seconds; empty ones are dropped. What is given as ``background`` is
   dropped too: time that nothing covers is background.
 - A *group* is one class in one recording; only stretches of one group are ever compared.
+
+The functions of these measures share three parameters: ``truth`` and ``prediction``, as above, and ``background``, a
+label, or several, that count as nothing. Those with a ``window`` score the time from its start to its end and clip
+everything to it; it is one for all recordings, or a mapping of them by recording.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from gnomon.core.errors import InputError, some
-from gnomon.core.tallies import Array
-from gnomon.measures.events import EVENT, _codes, _times, _window
+from gnomon.core.signals import NONE, Intervals
+from gnomon.core.tallies import Array, union
+from gnomon.measures._reading import EVENT, encode, read_side, read_window
 from gnomon.numerics import segments as kernel
 from gnomon.numerics.segments import Track
 
@@ -65,6 +71,10 @@ class Pair:
         whole = (-np.inf, np.inf)
         return kernel.tidy(side.starts, side.ends, side.groups, self.groups, whole, keep_abutting=keep_abutting)
 
+    def tracks(self) -> tuple[Track, Track]:
+        """Return both sides by group and time, overlapping and abutting stretches united."""
+        return self.track(self.truth), self.track(self.prediction)
+
     def count(self, groups: Array) -> Array:
         """Count groups by class."""
         return np.bincount(self.class_of[groups], minlength=len(self.labels))
@@ -94,7 +104,9 @@ def read(truth: Any, prediction: Any, *, background: Any = (), scores: bool = Fa
         raise InputError(
             "prediction: expected (start, end, label, score), but got no scores: this measure ranks by them"
         )
-    labels, codes = _classes(columns[0][2], columns[1][2], [len(side[0]) for side in columns])
+    lengths = len(columns[0][0]), len(columns[1][0])
+    labels, *codes = encode(columns[0][2], columns[1][2], lengths)
+    labels = labels or [EVENT] * any(lengths)
     unwanted = _background(background)
     wanted = np.array([label not in unwanted for label in labels], dtype=bool)
     labels = [label for label in labels if label not in unwanted]
@@ -110,21 +122,45 @@ def read(truth: Any, prediction: Any, *, background: Any = (), scores: bool = Fa
     return Pair(names, labels, true, returned, used // width, used % width)
 
 
+def read_within(truth: Any, prediction: Any, window: Any, *, background: Any = ()) -> tuple[Pair, Array]:
+    """Read both sides, clipped to windows, and the windows of the recordings, ``(recordings, 2)``."""
+    pair = read(truth, prediction, background=background)
+    limits = _windows(pair, window)
+    return pair.clipped(limits), limits
+
+
+def paired(truth: Intervals, prediction: Intervals) -> Pair:
+    """Return one recording that is given as signals, clipped to its window; its groups are its classes."""
+    if truth.window != prediction.window:
+        raise InputError(f"truth and prediction have different windows: {truth.window} and {prediction.window}")
+    classes = union([truth.classes, prediction.classes])
+    place = {label: index for index, label in enumerate(classes)}
+    sides = []
+    for given in (truth, prediction):
+        codes = np.array([*(place[label] for label in given.classes), NONE], dtype=np.int64)[given.codes]
+        sides.append(Side(given.starts, given.ends, codes, given.scores).only(codes != NONE))
+    groups = np.arange(len(classes))
+    return Pair([ONE], list(classes), sides[0], sides[1], np.zeros_like(groups), groups).clipped(
+        np.array([truth.window])
+    )
+
+
+def uncovered(pair: Pair, windows: Array) -> Array:
+    """Return the seconds of each recording's window in which truth holds nothing of any class; none is exactly 0."""
+    recordings, whole = len(pair.recordings), (-np.inf, np.inf)
+    side = pair.truth
+    track = kernel.tidy(side.starts, side.ends, pair.recording_of[side.groups], recordings, whole)
+    gaps = np.insert(track.starts, track.offsets[1:], windows[:, 1])
+    gaps -= np.insert(track.ends, track.offsets[:-1], windows[:, 0])
+    of = np.repeat(np.arange(recordings), np.diff(track.offsets) + 1)
+    return np.bincount(of, weights=gaps, minlength=recordings)
+
+
 def arranged(side: Side, groups: int) -> tuple[Track, Array]:
     """Return stretches by group and time, none united, and their order."""
     order = np.lexsort((side.ends, side.starts, side.groups))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(side.groups, minlength=groups))])
     return Track(side.starts[order], side.ends[order], offsets.astype(np.int64)), order
-
-
-def windows(pair: Pair, window: Any) -> Array:
-    """Return the window of every recording, ``(recordings, 2)``: one for all, or a mapping by recording."""
-    if not isinstance(window, Mapping):
-        return np.array([_window(window)] * len(pair.recordings)).reshape(-1, 2)
-    if set(window) != set(pair.recordings):
-        odd = set(window) ^ set(pair.recordings)
-        raise InputError(f"window: expected one per recording, but {some(sorted(map(str, odd)))} is on one side only")
-    return np.array([_window(window[name]) for name in pair.recordings]).reshape(-1, 2)
 
 
 def limits(thresholds: Any, name: str = "thresholds") -> Array:
@@ -138,11 +174,31 @@ def limits(thresholds: Any, name: str = "thresholds") -> Array:
     return values
 
 
+def amount(value: Any, name: str) -> float:
+    """Return a number of 0 or more."""
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    except OverflowError:
+        number = np.inf
+    if not 0 <= number < np.inf:
+        raise InputError(f"{name}: expected a number of 0 or more, but got {value!r:.80}")
+    return number
+
+
 def gathered(**parts: dict[str, Any]) -> dict[str, Any]:
     """Return results by name, with the reasons of all of them under one ``undefined``."""
     undefined = {f"{name}.{key}": why for name, part in parts.items() for key, why in part["undefined"].items()}
     cut = {name: {key: part[key] for key in part if key != "undefined"} for name, part in parts.items()}
     return {**cut, "undefined": undefined}
+
+
+def _windows(pair: Pair, window: Any) -> Array:
+    if not isinstance(window, Mapping):
+        return np.array([read_window(window)] * len(pair.recordings)).reshape(-1, 2)
+    if set(window) != set(pair.recordings):
+        odd = set(window) ^ set(pair.recordings)
+        raise InputError(f"window: expected one per recording, but {some(sorted(map(str, odd)))} is on one side only")
+    return np.array([read_window(window[name]) for name in pair.recordings]).reshape(-1, 2)
 
 
 def _background(background: Any) -> set[Any]:
@@ -168,7 +224,8 @@ def _recordings(truth: Any, prediction: Any) -> tuple[list[Any], tuple[list[Any]
 
 def _joined(recordings: list[Any], side: str) -> tuple[Array, Array, Any, Array, Array | None]:
     """Return starts, ends, labels (or ``None``), recordings and scores (or ``None``) of all recordings."""
-    parts = [part for part in ((k, *_read(given, side)) for k, given in enumerate(recordings)) if len(part[1])]
+    sides = (read_side(given, side, scores=side == "prediction") for given in recordings)
+    parts = [(k, *part) for k, part in enumerate(sides) if len(part[0])]
     if not parts:
         return np.zeros(0), np.zeros(0), None, np.zeros(0, np.int64), None
     if len({part[3] is None for part in parts}) > 1 or len({part[4] is None for part in parts}) > 1:
@@ -180,42 +237,3 @@ def _joined(recordings: list[Any], side: str) -> tuple[Array, Array, Any, Array,
         labels = [label for part in parts for label in np.asarray(part[3], dtype=object).tolist()]
     scores = None if parts[0][4] is None else np.concatenate([part[4] for part in parts])
     return starts, ends, labels, recording, scores
-
-
-def _classes(true: Any, returned: Any, lengths: list[int]) -> tuple[list[Any], tuple[Array, Array]]:
-    given = [labels is not None for labels, n in zip((true, returned), lengths, strict=True) if n]
-    if not any(given):
-        return [EVENT] * any(lengths), (np.zeros(lengths[0], np.int64), np.zeros(lengths[1], np.int64))
-    if not all(given):
-        raise InputError("one side has labels and the other has none: give labels to both, or to neither")
-    labels, first, second = _codes(true, returned)
-    return labels, (first, second)
-
-
-def _read(given: Any, side: str) -> tuple[Array, Array, Any, Array | None]:
-    """Return starts, ends, labels and scores of one recording."""
-    most = 4 if side == "prediction" else 3
-    if isinstance(given, tuple) and 2 <= len(given) <= most and all(isinstance(part, np.ndarray) for part in given):
-        columns: tuple[Any, ...] = given
-    else:
-        columns = _columns(given, side, most)
-    starts, ends, *rest = (_times(column, side) for column in (*columns[:2], *columns[3:]))
-    if len({len(column) for column in columns}) > 1:
-        raise InputError(f"{side}: expected columns of one length, but got {[len(column) for column in columns]}")
-    wrong = np.flatnonzero(ends < starts)
-    if len(wrong):
-        where = int(wrong[0])
-        raise InputError(f"{side}: interval {where} ends before it starts: [{starts[where]}, {ends[where]})")
-    return starts, ends, columns[2] if len(columns) > 2 else None, rest[0] if rest else None
-
-
-def _columns(given: Any, side: str, most: int) -> tuple[Any, ...]:
-    form = "(start, end[, label[, score]])" if most == 4 else "(start, end[, label])"
-    try:
-        rows = [tuple(row) for row in given]
-    except TypeError as error:
-        raise InputError(f"{side}: expected a sequence of {form}, but got {given!r:.80}") from error
-    widths = {len(row) for row in rows}
-    if len(widths) > 1 or not widths <= set(range(2, most + 1)):
-        raise InputError(f"{side}: expected rows of {form}, all of one width, but got widths {sorted(widths)}")
-    return tuple(zip(*rows, strict=True)) if rows else ([], [])

@@ -72,12 +72,10 @@ def mean_average_precision(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; predictions with scores; see :mod:`gnomon.measures._stretches`.
+    truth, prediction, background
+        As in :mod:`gnomon.measures._stretches`; predictions with scores.
     thresholds
         Least IoU of a true positive, above 0.
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -125,16 +123,14 @@ def collar_f1(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    truth, prediction, background
+        As in :mod:`gnomon.measures._stretches`.
     collar_s
         How far an onset may be off, in seconds.
     length_share
         An offset may be off by this share of the event's length, if that is more than the collar.
     offsets
         Whether offsets matter at all.
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -147,14 +143,9 @@ def collar_f1(
     >>> result["f1"], result["tp"]
     (0.5, 1)
     """
-    for name, value in (("collar_s", collar_s), ("length_share", length_share)):
-        if not isinstance(value, (int, float)) or not 0 <= value < np.inf:
-            raise InputError(f"{name}: expected a number of 0 or more, but got {value!r}")
+    collar, share = _stretches.amount(collar_s, "collar_s"), _stretches.amount(length_share, "length_share")
     pair = _stretches.read(truth, prediction, background=background)
-    true, returned = (arranged(side, pair.groups)[0] for side in (pair.truth, pair.prediction))
-    rows, columns = matching1d.within_collar(true, returned, collar_s, length_share, offsets)
-    matched = true.codes()[_largest_matching(rows, columns, len(returned.starts))]
-    tables = [pair.count(groups) for groups in (matched, true.codes(), returned.codes())]
+    tables = collar_counts(pair, collar, share, offsets)
     undefined: dict[str, str] = {}
     classes = {
         label: _f1([int(table[c]) for table in tables], f"classes.{label}.", undefined)
@@ -166,6 +157,14 @@ def collar_f1(
     macro = sum(scores) / len(scores) if scores else None
     overall = _f1([int(table.sum()) for table in tables], "", undefined)
     return {**overall, "macro_f1": macro, "classes": classes, "undefined": undefined}
+
+
+def collar_counts(pair: Pair, collar: float, share: float, offsets: bool) -> tuple[Array, Array, Array]:
+    """Return the numbers of pairs, of events and of returns by class."""
+    true, returned = (arranged(side, pair.groups)[0] for side in (pair.truth, pair.prediction))
+    rows, columns = matching1d.within_collar(true, returned, collar, share, offsets)
+    matched = true.codes()[_largest_matching(rows, columns, len(returned.starts))]
+    return pair.count(matched), pair.count(true.codes()), pair.count(returned.codes())
 
 
 def intersection_criteria(
@@ -182,15 +181,11 @@ def intersection_criteria(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
-    window
-        Start and end of the time that is scored, for all recordings, or a mapping of them by recording.
+    truth, prediction, background, window
+        As in :mod:`gnomon.measures._stretches`.
     dtc, gtc, cttc
         Least share of a return that is in events, of an event that is in returns, of a false positive that is in events
         of another class (``None``: not asked).
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -207,9 +202,7 @@ def intersection_criteria(
     """
     asked = {name: v for name, v in (("dtc", dtc), ("gtc", gtc), ("cttc", cttc)) if v is not None}
     shares = {name: float(_stretches.limits(value, name)[0]) - _SLACK for name, value in asked.items()}
-    pair = _stretches.read(truth, prediction, background=background)
-    windows = _stretches.windows(pair, window)
-    pair = pair.clipped(windows)
+    pair, windows = _stretches.read_within(truth, prediction, window, background=background)
     hours = float((windows[:, 1] - windows[:, 0]).sum()) / 3600
     true, returned, scores = _tracks(pair)
     passed, reached = _criteria(true, returned, scores, shares)

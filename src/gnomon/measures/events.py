@@ -52,21 +52,16 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.measures._reading import EVENT, Window, encode, read_side, read_window
 from gnomon.numerics import segments as kernel
-from gnomon.numerics.coding import as_labels, encode_pair
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
 
 FP_SIDE = ("I", "M", "Os", "Oe", "-")
 FN_SIDE = ("D", "F", "Us", "Ue", "-")
 POSITIVE = ("TP", "D", "F", "Us", "Ue")
 NEGATIVE = ("TN", "I", "M", "Os", "Oe")
-EVENT = "event"
-"""Name of the one class of input without labels."""
 NULL = "-"
-
-Window = tuple[float, float]
 
 
 def evaluate(truth: Any, prediction: Any, *, window: Window, keep_identity: bool = False) -> dict[str, Any]:
@@ -98,7 +93,7 @@ def evaluate(truth: Any, prediction: Any, *, window: Window, keep_identity: bool
     >>> result["truth_events"], result["returned_events"]
     (['C'], ["C'"])
     """
-    limits = _window(window)
+    limits = read_window(window)
     labels, true, returned, labelled = _read_pair(truth, prediction)
     tracks = [kernel.tidy(*side, len(labels), limits) for side in (true, returned)]
     found, seconds = kernel.segments(tracks[0], tracks[1], limits)
@@ -178,88 +173,13 @@ def _between_classes(
     }
 
 
-def _window(window: Any) -> Window:
-    try:
-        low, high = (float(edge) for edge in window)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"window: expected (start, end) in seconds, but got {window!r}") from error
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise InputError(f"window: expected start < end, but got [{low}, {high})")
-    return low, high
-
-
 Side = tuple[Array, Array, Array]
 
 
 def _read_pair(truth: Any, prediction: Any) -> tuple[list[Any], Side, Side, bool]:
     """Return the classes, both sides as arrays of starts, ends and class codes, and whether there were labels."""
-    sides = [_read(given, name) for given, name in ((truth, "truth"), (prediction, "prediction"))]
-    with_labels = [bool(len(side[0])) and side[2] is not None for side in sides]
-    without = [bool(len(side[0])) and side[2] is None for side in sides]
-    if any(with_labels) and any(without):
-        raise InputError("one side has labels and the other has none: give labels to both, or to neither")
-    if not any(with_labels):
-        zeros = [np.zeros(len(side[0]), dtype=np.int64) for side in sides]
-        labelled = any(side[2] is not None for side in sides)
-        first, second = ((s[0], s[1], z) for s, z in zip(sides, zeros, strict=True))
-        return ([] if labelled else [EVENT]), first, second, labelled
-    labels, true, returned = _codes(sides[0][2], sides[1][2])
-    return labels, (sides[0][0], sides[0][1], true), (sides[1][0], sides[1][1], returned), True
-
-
-def _codes(true: Any, returned: Any) -> tuple[list[Any], Array, Array]:
-    """Encode the labels of both sides, of whatever lengths, and keep the classes that occur."""
-    sides = [
-        as_labels([] if side is None else side, name) for side, name in ((true, "truth"), (returned, "prediction"))
-    ]
-    given = [side for side in sides if len(side)]
-    both = np.concatenate([side.astype(object) for side in given]) if len({s.dtype for s in given}) > 1 else None
-    joined = both if both is not None else np.concatenate(given)
-    labels, codes, _ = encode_pair(joined, joined)
-    used, codes = np.unique(codes, return_inverse=True)
-    cut = len(sides[0])
-    return [labels[code] for code in used.tolist()], codes[:cut].astype(np.int64), codes[cut:].astype(np.int64)
-
-
-def _read(given: Any, side: str) -> tuple[Array, Array, Any]:
-    """Return starts, ends and labels (or ``None``)."""
-    if isinstance(given, tuple) and 2 <= len(given) <= 3 and all(isinstance(part, np.ndarray) for part in given):
-        columns: tuple[Any, ...] = given
-    else:
-        columns = _columns(given, side)
-    starts, ends = (_times(column, side) for column in columns[:2])
-    labels = columns[2] if len(columns) == 3 else None
-    if len(starts) != len(ends) or (labels is not None and len(labels) != len(starts)):
-        raise InputError(f"{side}: expected starts, ends and labels of one length, but got {[len(c) for c in columns]}")
-    wrong = np.flatnonzero(ends < starts)
-    if len(wrong):
-        where = int(wrong[0])
-        raise InputError(f"{side}: interval {where} ends before it starts: [{starts[where]}, {ends[where]})")
-    return starts, ends, labels
-
-
-def _columns(given: Any, side: str) -> tuple[Any, ...]:
-    if isinstance(given, np.ndarray) and given.ndim == 2 and given.shape[1] == 2:
-        return given[:, 0], given[:, 1]
-    try:
-        rows = [tuple(row) for row in given]
-    except TypeError as error:
-        raise InputError(f"{side}: expected a sequence of (start, end[, label]), but got {given!r:.80}") from error
-    widths = {len(row) for row in rows}
-    if not widths:
-        return [], []
-    if widths not in ({2}, {3}):
-        raise InputError(
-            f"{side}: expected rows of (start, end) or all of (start, end, label), but got {sorted(widths)}"
-        )
-    return tuple(zip(*rows, strict=True))
-
-
-def _times(column: Any, side: str) -> Array:
-    try:
-        times = np.asarray(column, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{side}: expected times in seconds, but got {column!r:.80}") from error
-    if times.ndim != 1 or not np.isfinite(times).all():
-        raise InputError(f"{side}: expected finite times in seconds")
-    return times
+    true, returned = read_side(truth, "truth"), read_side(prediction, "prediction")
+    lengths = len(true[0]), len(returned[0])
+    labels, first, second = encode(true[2], returned[2], lengths)
+    labelled = bool(labels) or (not any(lengths) and any(side[2] is not None for side in (true, returned)))
+    return labels if labelled else [EVENT], (true[0], true[1], first), (returned[0], returned[1], second), labelled

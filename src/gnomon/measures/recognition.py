@@ -1,8 +1,7 @@
 """Scores of continuous recognition over many recordings, folded from Ward's categories.
 
-A case (one recording) keeps, per class, the seconds in each category of :mod:`gnomon.measures.events` but TN, and how
-many events and returns have each label; the length of its window; and the seconds of each pair of categories. What is
-non-zero for a class that a recording does not have (TN, N) is derived from the windows when scores are made.
+A case is one recording; :mod:`gnomon.measures._ward` says what is kept of it. What is non-zero for a class that a
+recording does not have (TN, N) is derived from the windows when scores are made.
 
 Measures
 --------
@@ -16,110 +15,44 @@ rate of a category
     Seconds of a category of one class over P or N of the class.
 time accuracy, serious and timing error
     Shares of the windows: time with the right class (or rightly none), with an I, D, M or F, with only O and U.
+false alarms per hour
+    I' of all classes over hours of the windows (``total``), or of their time without any true event (``null``).
 
-Undefined cases: no recordings; a class without support; overlapping classes in one track (the shares of the window).
+Undefined cases: no recordings; a class without support; overlapping classes in one track (the shares of the window); no
+time without events (false alarms per NULL hour).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from gnomon.core.errors import InputError
-from gnomon.core.measure import Measure, Scored
-from gnomon.core.signals import Intervals
-from gnomon.core.tallies import Array, Field, Tallies, Totals, union
+from gnomon.core.measure import Direction, Measure, Scored
+from gnomon.core.tallies import Array, Totals
+from gnomon.measures._ward import STORED, WardTally, column, summed
 from gnomon.measures.averaging import AveragedRatio, Kind
-from gnomon.measures.events import FN_SIDE, FP_SIDE, POSITIVE
-from gnomon.numerics import segments as kernel
+from gnomon.measures.events import POSITIVE
+from gnomon.measures.timing import HOUR_S
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 
-STORED = tuple(name for name in CATEGORIES if name != "TN")
-OUTCOMES = (*TRUTH_LABELS, *RETURN_LABELS)
-AXES = {"category": STORED, "outcome": OUTCOMES, "fp": FP_SIDE, "fn": FN_SIDE}
-LAYOUT = (
-    Field("seconds", ("class", "category"), "sum", "s"),
-    Field("events", ("class", "outcome")),
-    Field("pairs", ("fp", "fn"), "sum", "s"),
-    Field("window_s", (), "sum", "s"),
-    Field("unpaired"),
-    Field("n"),
-)
 
-
-class WardTally(Measure):
-    """Base of the measures over Ward's categories; ``n`` is the number of true events."""
-
-    signal: ClassVar[type] = Intervals
-    family: ClassVar[str] = "recognition"
-    layout: ClassVar[tuple[Field, ...]] = LAYOUT
-
-    def tally(self, truth: Intervals, prediction: Intervals) -> Tallies:
-        """Sum one recording."""
-        if truth.window != prediction.window:
-            raise InputError(f"truth and prediction have different windows: {truth.window} and {prediction.window}")
-        classes = union([truth.classes, prediction.classes])
-        place = {label: index for index, label in enumerate(classes)}
-        tracks = []
-        for side in (truth, prediction):
-            codes = np.array([place[label] for label in side.classes], dtype=np.int64)[side.codes]
-            tracks.append(kernel.tidy(side.starts, side.ends, codes, len(classes), truth.window))
-        return _tally(classes, tracks[0], tracks[1], truth.window)
-
-    def identities(self, tallies: Tallies, ledgers: Any) -> list[str]:
-        """Check that time and events can come from recordings."""
-        del ledgers
-        wrong = []
-        events = {name: _column(tallies.fields["events"], tallies.axes["outcome"], name) for name in OUTCOMES}
-        if (events["C"] != events["C'"]).any():
-            wrong.append("correct events and correct returns differ in number")
-        if (np.sum([events[name] for name in TRUTH_LABELS], axis=(0, -1)) != tallies.fields["n"]).any():
-            wrong.append("the labels of events do not sum to their number")
-        spent = tallies.fields["seconds"].sum(axis=-1) - tallies.fields["window_s"][:, np.newaxis]
-        if spent.size and spent.max() > 1e-6 * max(1.0, float(tallies.fields["window_s"].max())):
-            wrong.append("a class has more time than its window")
-        return wrong
-
-
-def _tally(
-    classes: tuple[str, ...], truth: kernel.Track, returned: kernel.Track, window: tuple[float, float]
-) -> Tallies:
-    found, seconds = kernel.segments(truth, returned, window)
-    labels = kernel.events(found, truth, returned, window)
-    counts = []
-    for track, codes, names in zip((truth, returned), labels, (TRUTH_LABELS, RETURN_LABELS), strict=True):
-        flat = np.bincount(track.codes() * len(names) + codes, minlength=len(classes) * len(names))
-        counts.append(flat.reshape(len(classes), len(names)))
-    unpaired = kernel.overlapping(truth) or kernel.overlapping(returned)
-    pairs = np.zeros((5, 5)) if unpaired else kernel.joint(found, truth, returned, window)[1]
-    kept = [CATEGORIES.index(name) for name in STORED]
-    fields = {
-        "seconds": seconds[np.newaxis][:, :, kept],
-        "events": np.concatenate(counts, axis=1)[np.newaxis],
-        "pairs": pairs[np.newaxis],
-        "window_s": np.array([window[1] - window[0]]),
-        "unpaired": np.array([int(unpaired)]),
-        "n": np.array([len(truth.starts)]),
-    }
-    return Tallies(LAYOUT, {"class": classes, **AXES}, fields)
-
-
-def _column(array: Array, axis: tuple[str, ...], name: str) -> Array:
-    return np.asarray(array[..., axis.index(name)])
-
-
-def _summed(totals: Totals, field: str, axis: str, names: tuple[str, ...]) -> Array:
-    return np.asarray(sum(_column(totals[field], totals.axes[axis], name) for name in names))
-
-
-@dataclass(frozen=True)
 class _Viewed(AveragedRatio, WardTally):
-    """Averages whose class counts are derived from Ward's categories."""
+    """Averages whose counts by class are sums over some of Ward's categories; one subclass for each kind of ratio."""
 
-    title: ClassVar[str]
     prefix: ClassVar[str]
+    of: ClassVar[str]
+    field: ClassVar[str]
+    axis: ClassVar[str]
+    parts: ClassVar[dict[str, tuple[str, ...]]]
+
+    def __init_subclass__(cls, kind: Kind | None = None) -> None:
+        super().__init_subclass__()
+        if kind is not None:
+            cls.kind, cls.title = kind, f"{'F1' if kind == 'f1' else kind} of {cls.of}"
 
     @property
     def name(self) -> str:
@@ -128,16 +61,8 @@ class _Viewed(AveragedRatio, WardTally):
 
     def view(self, totals: Totals) -> Totals:
         """Return the totals as tp, truth and predicted per class."""
-        if self.prefix == "event":
-            tp = _summed(totals, "events", "outcome", ("C",))
-            truth = _summed(totals, "events", "outcome", TRUTH_LABELS)
-            predicted = _summed(totals, "events", "outcome", RETURN_LABELS)
-        else:
-            tp = _summed(totals, "seconds", "category", ("TP",))
-            truth = _summed(totals, "seconds", "category", POSITIVE)
-            predicted = _summed(totals, "seconds", "category", ("TP", "I", "M", "Os", "Oe"))
-        recordings = np.asarray(totals["window_s"] > 0).astype(np.int64)
-        fields = {"tp": tp, "truth": truth, "predicted": predicted, "n": recordings}
+        fields = {part: summed(totals, self.field, self.axis, names) for part, names in self.parts.items()}
+        fields["n"] = np.asarray(totals["window_s"] > 0).astype(np.int64)
         return Totals(fields, {"class": totals.axes["class"]}, totals.batch)
 
     def freeze(self, totals: Totals) -> Array:
@@ -157,58 +82,38 @@ class _Viewed(AveragedRatio, WardTally):
         return super().why(self.view(totals)).replace("no samples", "no recordings")
 
 
-@dataclass(frozen=True)
-class TimeF1(_Viewed):
+class _OfTime(_Viewed):
+    prefix, of, field, axis = "time", "time", "seconds", "category"
+    parts: ClassVar = {"tp": ("TP",), "truth": POSITIVE, "predicted": ("TP", "I", "M", "Os", "Oe")}
+
+
+class _OfEvents(_Viewed):
+    prefix, of, field, axis = "event", "events, correct only", "events", "outcome"
+    parts: ClassVar = {"tp": ("C",), "truth": TRUTH_LABELS, "predicted": RETURN_LABELS}
+
+
+class TimeF1(_OfTime, kind="f1"):
     """F1 of time."""
 
-    title: ClassVar[str] = "F1 of time"
-    prefix: ClassVar[str] = "time"
-    kind: ClassVar[Kind] = "f1"
 
-
-@dataclass(frozen=True)
-class TimePrecision(_Viewed):
+class TimePrecision(_OfTime, kind="precision"):
     """Precision of time."""
 
-    title: ClassVar[str] = "precision of time"
-    prefix: ClassVar[str] = "time"
-    kind: ClassVar[Kind] = "precision"
 
-
-@dataclass(frozen=True)
-class TimeRecall(_Viewed):
+class TimeRecall(_OfTime, kind="recall"):
     """Recall of time."""
 
-    title: ClassVar[str] = "recall of time"
-    prefix: ClassVar[str] = "time"
-    kind: ClassVar[Kind] = "recall"
 
-
-@dataclass(frozen=True)
-class EventF1(_Viewed):
+class EventF1(_OfEvents, kind="f1"):
     """F1 of events, correct ones only."""
 
-    title: ClassVar[str] = "F1 of events, correct only"
-    prefix: ClassVar[str] = "event"
-    kind: ClassVar[Kind] = "f1"
 
-
-@dataclass(frozen=True)
-class EventPrecision(_Viewed):
+class EventPrecision(_OfEvents, kind="precision"):
     """Precision of events, correct ones only."""
 
-    title: ClassVar[str] = "precision of events, correct only"
-    prefix: ClassVar[str] = "event"
-    kind: ClassVar[Kind] = "precision"
 
-
-@dataclass(frozen=True)
-class EventRecall(_Viewed):
+class EventRecall(_OfEvents, kind="recall"):
     """Recall of events, correct ones only."""
-
-    title: ClassVar[str] = "recall of events, correct only"
-    prefix: ClassVar[str] = "event"
-    kind: ClassVar[Kind] = "recall"
 
 
 @dataclass(frozen=True)
@@ -231,8 +136,8 @@ class AnyOverlap(WardTally):
         """Hits over events or returns, all classes together."""
         del frozen
         names, lost = (TRUTH_LABELS, "D") if self.side == "recall" else (RETURN_LABELS, "I'")
-        whole = _summed(totals, "events", "outcome", names).sum(axis=-1)
-        return Scored.ratio(whole - _summed(totals, "events", "outcome", (lost,)).sum(axis=-1), whole)
+        whole = summed(totals, "events", "outcome", names).sum(axis=-1)
+        return Scored.ratio(whole - summed(totals, "events", "outcome", (lost,)).sum(axis=-1), whole)
 
     def why(self, totals: Totals) -> str:
         """Nothing on that side."""
@@ -253,7 +158,7 @@ class CategoryRate(WardTally):
             raise InputError(f"category: expected one of {', '.join(CATEGORIES)}, but got {self.category!r}")
 
     @property
-    def direction(self) -> Literal["up", "down"]:  # type: ignore[override]
+    def direction(self) -> Direction:  # type: ignore[override]
         """More is better for what is right, less for every error."""
         return "up" if self.category in ("TP", "TN") else "down"
 
@@ -275,7 +180,7 @@ class CategoryRate(WardTally):
         if self.label not in totals.axes["class"]:
             return np.zeros(totals.batch)
         index = totals.axes["class"].index(self.label)
-        return np.asarray(_column(totals["seconds"], totals.axes["category"], category)[..., index])
+        return np.asarray(column(totals["seconds"], totals.axes["category"], category)[..., index])
 
     def why(self, totals: Totals) -> str:
         """That half of the time is empty."""
@@ -289,7 +194,7 @@ class CategoryRate(WardTally):
         axis = totals.axes["class"]
         if self.label not in axis:
             return 0
-        return int(_summed(totals, "events", "outcome", TRUTH_LABELS)[axis.index(self.label)])
+        return int(summed(totals, "events", "outcome", TRUTH_LABELS)[axis.index(self.label)])
 
 
 @dataclass(frozen=True)
@@ -304,7 +209,7 @@ class WindowShare(WardTally):
             raise InputError(f"what: expected correct, serious or timing, but got {self.what!r}")
 
     @property
-    def direction(self) -> Literal["up", "down"]:  # type: ignore[override]
+    def direction(self) -> Direction:  # type: ignore[override]
         """More is better for what is right."""
         return "up" if self.what == "correct" else "down"
 
@@ -328,6 +233,40 @@ class WindowShare(WardTally):
         return "classes overlap in one track" if int(totals["unpaired"]) else "no recordings"
 
 
+@dataclass(frozen=True)
+class FalseAlarmsPerHour(WardTally):
+    """Returns that share no time with an event of their class, per hour of the windows or of their NULL time."""
+
+    per: Literal["total", "null"] = "total"
+    title: ClassVar[str] = "false alarms per hour"
+    direction: ClassVar[Direction] = "down"
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    unit: ClassVar[str] = "1/h"
+
+    def __post_init__(self) -> None:
+        if self.per not in ("total", "null"):
+            raise InputError(f"per: expected total or null, but got {self.per!r}")
+
+    @property
+    def name(self) -> str:
+        """Column key; it names the denominator."""
+        return f"false_alarms_per_{'' if self.per == 'total' else 'null_'}hour"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Insertions over hours."""
+        del frozen
+        alarms = summed(totals, "events", "outcome", ("I'",)).sum(axis=-1)
+        return Scored.ratio(HOUR_S * alarms, totals["window_s" if self.per == "total" else "null_s"])
+
+    def why(self, totals: Totals) -> str:
+        """No time to count in."""
+        return "no time without events in the windows" if float(totals["window_s"]) else "no recordings"
+
+    def count(self, totals: Totals) -> int:
+        """Returns."""
+        return int(summed(totals, "events", "outcome", RETURN_LABELS).sum())
+
+
 MEASURES: tuple[Measure, ...] = (
     EventF1("macro"),
     EventF1("micro"),
@@ -344,4 +283,6 @@ MEASURES: tuple[Measure, ...] = (
     WindowShare("correct"),
     WindowShare("serious"),
     WindowShare("timing"),
+    FalseAlarmsPerHour("total"),
+    FalseAlarmsPerHour("null"),
 )

@@ -70,12 +70,10 @@ def segmental_f1(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    truth, prediction, background
+        As in :mod:`gnomon.measures._stretches`.
     thresholds
         Least IoU of a true positive, above 0.
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -90,14 +88,14 @@ def segmental_f1(
     (0.5, {'tp': 1, 'fp': 1, 'fn': 1})
     """
     pair = _stretches.read(truth, prediction, background=background)
-    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
-    hit, iou = best_of(true, returned)
+    true, returned = pair.tracks()
+    best = best_overlaps(true, returned)
     n, m = len(true.starts), len(returned.starts)
     scores: dict[str, Any] = {}
     counts, undefined = {}, {}
     for k in _stretches.limits(thresholds).tolist():
         name = f"F1@{round(100 * k, 6):g}"
-        tp = len(np.unique(hit[iou >= k]))
+        tp = int((best >= k).sum())
         counts[name] = {"tp": tp, "fp": m - tp, "fn": n - tp}
         scores[name] = 2 * tp / (n + m) if n + m else None
         if not n + m:
@@ -114,23 +112,29 @@ def edit_score(truth: Any, prediction: Any, *, background: Any = ()) -> float | 
     >>> edit_score([(0, 4, "a"), (4, 9, "b"), (9, 12, "a")], [(0, 3, "a"), (5, 9, "b")])
     66.66666666666667
     """
-    pair = _stretches.read(truth, prediction, background=background)
-    sides = [_sequences(pair, pair.track(side)) for side in (pair.truth, pair.prediction)]
-    scores = [
+    scores = edit_scores(_stretches.read(truth, prediction, background=background))
+    return sum(scores) / len(scores) if scores else None
+
+
+def edit_scores(pair: Pair) -> list[float]:
+    """Return the edit scores of the recordings that have a run on either side."""
+    sides = [_sequences(pair, track) for track in pair.tracks()]
+    return [
         100 * (1 - matching1d.edit_distance(true, returned) / max(len(true), len(returned)))
         for true, returned in zip(*sides, strict=True)
         if len(true) or len(returned)
     ]
-    return sum(scores) / len(scores) if scores else None
 
 
-def best_of(true: Track, returned: Track) -> tuple[Array, Array]:
-    """Return the truths that returns overlap most, one for each return that overlaps any, and their IoU."""
+def best_overlaps(true: Track, returned: Track) -> Array:
+    """Return the largest IoU with which a return chooses each truth, 0 where none does."""
     i, j, common = matching1d.overlaps(true, returned)
     iou = matching1d.iou(true, returned, i, j, common)
     order = np.lexsort((i, -iou, j))
     first = order[np.flatnonzero(np.diff(j[order], prepend=-1))]
-    return i[first], iou[first]
+    best = np.zeros(len(true.starts))
+    np.maximum.at(best, i[first], iou[first])
+    return best
 
 
 def _sequences(pair: Pair, track: Track) -> list[Array]:

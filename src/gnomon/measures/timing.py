@@ -39,9 +39,7 @@ import numpy as np
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.measures import _stretches
-from gnomon.measures._stretches import Pair
 from gnomon.numerics import matching1d
-from gnomon.numerics import segments as kernel
 from gnomon.numerics.segments import Track
 
 HOUR_S = 3600.0
@@ -65,14 +63,10 @@ def false_alarms_per_hour(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
-    window
-        Start and end of the time that is scored, for all recordings, or a mapping of them by recording.
+    truth, prediction, background, window
+        As in :mod:`gnomon.measures._stretches`.
     per
         Hours of the windows (``total``), or of the time in them in which truth holds no event at all (``null``).
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -87,13 +81,12 @@ def false_alarms_per_hour(
     """
     if per not in ("total", "null"):
         raise InputError(f"per: expected 'total' or 'null', but got {per!r}")
-    pair = _stretches.read(truth, prediction, background=background)
-    windows = _stretches.windows(pair, window)
-    pair = pair.clipped(windows)
-    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
+    pair, windows = _stretches.read_within(truth, prediction, window, background=background)
+    true, returned = pair.tracks()
     alone = np.ones(len(returned.starts), dtype=bool)
     alone[matching1d.overlaps(true, returned)[1]] = False
-    hours = (float((windows[:, 1] - windows[:, 0]).sum()) - (_covered(pair) if per == "null" else 0.0)) / HOUR_S
+    spans = _stretches.uncovered(pair, windows) if per == "null" else windows[:, 1] - windows[:, 0]
+    hours = float(spans.sum()) / HOUR_S
     alarms, returns = pair.count(returned.codes()[alone]), pair.count(returned.codes())
     undefined: dict[str, str] = {}
 
@@ -118,12 +111,10 @@ def latency(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    truth, prediction, background
+        As in :mod:`gnomon.measures._stretches`.
     within
         Seconds for which the share of events detected in time is asked.
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -139,16 +130,14 @@ def latency(
     """
     pair = _stretches.read(truth, prediction, background=background)
     limits = _seconds(within)
-    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
-    i, j, _ = matching1d.overlaps(true, returned)
-    late = np.full(len(true.starts), np.inf)
-    np.minimum.at(late, i, returned.starts[j] - true.starts[i])
+    true, returned = pair.tracks()
+    late = lateness(true, returned)
     undefined: dict[str, str] = {}
     classes = {
-        label: _lateness(values, limits, f"classes.{label}.", undefined)
+        label: _summary(values, limits, f"classes.{label}.", undefined)
         for label, values in zip(pair.labels, pair.by_class(true.codes(), late), strict=True)
     }
-    return {**_lateness(late, limits, "", undefined), "classes": classes, "undefined": undefined}
+    return {**_summary(late, limits, "", undefined), "classes": classes, "undefined": undefined}
 
 
 def boundary_offsets(
@@ -158,12 +147,10 @@ def boundary_offsets(
 
     Parameters
     ----------
-    truth, prediction
-        One recording, or a mapping of recordings; see :mod:`gnomon.measures._stretches`.
+    truth, prediction, background
+        As in :mod:`gnomon.measures._stretches`.
     least_iou
         Least IoU of a matched pair; by default any overlap.
-    background
-        A label, or several, that count as nothing.
 
     Returns
     -------
@@ -180,8 +167,8 @@ def boundary_offsets(
     """
     least = 0.0 if least_iou is None else float(_stretches.limits(least_iou, "least_iou")[0])
     pair = _stretches.read(truth, prediction, background=background)
-    true, returned = pair.track(pair.truth), pair.track(pair.prediction)
-    i, j = _matched(true, returned, least)
+    true, returned = pair.tracks()
+    i, j = matched(true, returned, least)
     errors = {"onset": returned.starts[j] - true.starts[i], "offset": returned.ends[j] - true.ends[i]}
     groups, undefined = true.codes()[i], dict[str, str]()
     classes: dict[Any, dict[str, Any]] = {label: {} for label in pair.labels}
@@ -194,26 +181,26 @@ def boundary_offsets(
     return {**result, **sizes, "classes": classes, "undefined": undefined}
 
 
-def _covered(pair: Pair) -> float:
-    """Return the seconds in which truth holds an event of any class."""
-    true = pair.truth
-    whole, recordings = (-np.inf, np.inf), pair.recording_of[true.groups]
-    track = kernel.tidy(true.starts, true.ends, recordings, len(pair.recordings), whole)
-    return float((track.ends - track.starts).sum())
+def lateness(true: Track, returned: Track) -> Array:
+    """Return the latency of every event, infinite where none of its class is returned."""
+    i, j, _ = matching1d.overlaps(true, returned)
+    late = np.full(len(true.starts), np.inf)
+    np.minimum.at(late, i, returned.starts[j] - true.starts[i])
+    return late
 
 
-def _matched(true: Track, returned: Track, least: float) -> tuple[Array, Array]:
+def matched(true: Track, returned: Track, least: float) -> tuple[Array, Array]:
     """Return pairs by falling IoU, one to one, in the order of the truths."""
     i, j, common = matching1d.overlaps(true, returned)
     iou = matching1d.iou(true, returned, i, j, common)
     order = np.lexsort((j, i, -iou))
     order = order[iou[order] >= least]
     chosen = matching1d.one_to_one(i[order], j[order], len(true.starts), len(returned.starts))
-    matched = np.flatnonzero(chosen >= 0)
-    return matched, chosen[matched]
+    found = np.flatnonzero(chosen >= 0)
+    return found, chosen[found]
 
 
-def _lateness(late: Array, limits: list[float], where: str, undefined: dict[str, str]) -> dict[str, Any]:
+def _summary(late: Array, limits: list[float], where: str, undefined: dict[str, str]) -> dict[str, Any]:
     known = late[np.isfinite(late)]
     if not len(known):
         undefined.update({f"{where}{name}": "no event was detected" for name in ("median", "p90")})

@@ -107,8 +107,8 @@ def events(
         n = len(track.starts)
         sides.append((track.starts, track.ends, track.offsets, np.zeros(n, np.int64), np.zeros(n, np.int8)))
     labels = np.zeros(len(truth.starts), np.int8), np.zeros(len(returned.starts), np.int8)
-    _count_hits(found.starts, found.categories, found.offsets, float(window[1]), sides[0], sides[1])
-    _link(found.starts, found.categories, found.offsets, float(window[1]), sides[0], sides[1])
+    for linking in (False, True):
+        _visit((found.starts, found.categories, found.offsets), float(window[1]), sides[0], sides[1], linking)
     for side, out in zip(sides, labels, strict=True):
         _label(side[3], side[4], out)
     labels[1][:] = _RETURN_OF[labels[1]]
@@ -217,54 +217,34 @@ def _categorise(categories: Any, starts: Any, first: int, stop: int, high: float
 
 
 @jit
-def _count_hits(starts: Any, categories: Any, offsets: Any, high: float, truth: Any, returned: Any) -> None:
-    """Count the TP segments of every event and return."""
+def _visit(found: Any, high: float, truth: Any, returned: Any, linking: bool) -> None:
+    """Go through the TP segments: count those of every event and return or, once counted, mark what they link."""
+    starts, categories, offsets = found
     for c in range(offsets.size - 1):
         i, j = truth[2][c], returned[2][c]
         for s in range(offsets[c], offsets[c + 1]):
-            if categories[s] == TP:
-                x = starts[s]
-                y = starts[s + 1] if s + 1 < offsets[c + 1] else high
-                i = _hit(truth, c, i, x, y)
-                j = _hit(returned, c, j, x, y)
+            if categories[s] != TP:
+                continue
+            x = starts[s]
+            y = starts[s + 1] if s + 1 < offsets[c + 1] else high
+            i, many_t = _touch(truth, c, i, x, y, not linking)
+            j, many_r = _touch(returned, c, j, x, y, not linking)
+            if linking and many_r:
+                _mark(truth, c, i, y)
+            if linking and many_t:
+                _mark(returned, c, j, y)
 
 
 @jit
-def _hit(side: Any, c: int, i: int, x: float, y: float) -> int:
-    starts, ends, offsets, hits, _ = side
-    while i < offsets[c + 1] and ends[i] <= x:
-        i += 1
-    k = i
-    while k < offsets[c + 1] and starts[k] < y:
-        hits[k] += 1
-        k += 1
-    return i
-
-
-@jit
-def _link(starts: Any, categories: Any, offsets: Any, high: float, truth: Any, returned: Any) -> None:
-    """Mark what shares a TP segment with something of several TP segments on the other side."""
-    for c in range(offsets.size - 1):
-        i, j = truth[2][c], returned[2][c]
-        for s in range(offsets[c], offsets[c + 1]):
-            if categories[s] == TP:
-                x = starts[s]
-                y = starts[s + 1] if s + 1 < offsets[c + 1] else high
-                i, many_t = _several(truth, c, i, x, y)
-                j, many_r = _several(returned, c, j, x, y)
-                if many_r:
-                    _mark(truth, c, i, y)
-                if many_t:
-                    _mark(returned, c, j, y)
-
-
-@jit
-def _several(side: Any, c: int, i: int, x: float, y: float) -> tuple[int, bool]:
+def _touch(side: Any, c: int, i: int, x: float, y: float, count: bool) -> tuple[int, bool]:
+    """Move on to what lies in a TP segment, count it if asked, and say whether any has several hits."""
     starts, ends, offsets, hits, _ = side
     while i < offsets[c + 1] and ends[i] <= x:
         i += 1
     k, many = i, False
     while k < offsets[c + 1] and starts[k] < y:
+        if count:
+            hits[k] += 1
         many = many or hits[k] >= 2
         k += 1
     return i, many

@@ -11,7 +11,7 @@ from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
 from gnomon.inference.paired import Paired, compare
 from gnomon.runs.run import Run
-from gnomon.runs.tables import partial, ranked
+from gnomon.runs.tables import partial, ranked, shown, titled
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,10 @@ def comparison_table(comparisons: Sequence[Comparison], run: Run) -> Table:
     level, coverage = run.roster.level, run.plan.level
     rows = tuple(
         {
-            "measure": Cell(item.measure.name.replace("_", " ")),
+            "measure": Cell(titled(item.measure)),
             "a": Cell(item.a),
             "b": Cell(item.b),
-            "difference": Cell(
-                item.result.difference, item.result.low, item.result.high, item.result.why, item.result.interval_why
-            ),
+            "difference": _difference(item),
             "p": Cell(item.result.p, why=item.result.why),
             "groups": Cell(item.result.groups),
         }
@@ -101,6 +99,12 @@ def comparison_table(comparisons: Sequence[Comparison], run: Run) -> Table:
     ]
     lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
     return Table("comparison", "paired comparison", columns, rows, tuple(lines))
+
+
+def _difference(item: Comparison) -> Cell:
+    found = item.result
+    value, low, high = (shown(number, item.measure) for number in (found.difference, found.low, found.high))
+    return Cell(value, low, high, found.why, found.interval_why)
 
 
 def _aligned(measure: Measure, a: Run, b: Run) -> tuple[Groups, Groups]:

@@ -12,20 +12,40 @@ from gnomon.inference.scoring import WHOLE, Score
 from gnomon.runs.run import Run
 
 
-def cell(score: Score | None) -> Cell:
-    """Return a score as a cell."""
+def cell(score: Score | None, measure: Measure | None = None) -> Cell:
+    """Return a score as a cell, in the unit that its measure is shown in."""
     if score is None:
         return Cell(None, why="not scored")
-    return Cell(score.value, score.low, score.high, score.why, score.interval_why)
+    value, low, high = (shown(number, measure) for number in (score.value, score.low, score.high))
+    return Cell(value, low, high, score.why, score.interval_why)
+
+
+def shown(value: float | None, measure: Measure | None) -> float | None:
+    """Return a value of a measure as tables show it."""
+    return value if value is None or measure is None or measure.shown is None else value * measure.shown.factor
+
+
+def titled(measure: Measure) -> str:
+    """Return the name of a measure for people, with the unit that it is shown in."""
+    unit = measure.shown.unit if measure.shown else measure.unit
+    return measure.name.replace("_", " ") + (f" ({unit})" if unit else "")
 
 
 def column(measure: Measure) -> Column:
     """Return the column of a measure."""
-    return Column(measure.name, measure.name.replace("_", " "), "score", measure.unit, measure.direction)
+    title = measure.name.replace("_", " ")
+    if measure.shown is None:
+        return Column(measure.name, title, "score", measure.unit, measure.direction)
+    return Column(measure.name, title, "score", measure.shown.unit, measure.direction, measure.shown.digits)
 
 
-def leaderboard(runs: Sequence[Run], names: Sequence[str], *, name: str = "scores", title: str = "") -> Table:
-    """One row per system: how many units and groups, and the asked measures with their intervals."""
+def leaderboard(
+    runs: Sequence[Run], names: Sequence[str], *, name: str = "scores", title: str = "", evidence: bool = True
+) -> Table:
+    """One row per system: how many units and groups, and the asked measures with their intervals.
+
+    Coverage, findings and claims stand under it, unless `evidence` says that another table has them.
+    """
     by_name = {measure.name: measure for measure in runs[0].measures}
     chosen = [by_name[key] for key in names if key in by_name]
     level = runs[0].roster.level
@@ -36,7 +56,7 @@ def leaderboard(runs: Sequence[Run], names: Sequence[str], *, name: str = "score
         *(column(measure) for measure in chosen),
     )
     rows = [_row(run, chosen) for run in ranked(runs)]
-    return Table(name, title or f"{runs[0].suite}: scores", columns, tuple(rows), notes(runs, chosen))
+    return Table(name, title or f"{runs[0].suite}: scores", columns, tuple(rows), notes(runs, chosen, evidence))
 
 
 def ranked(runs: Sequence[Run]) -> list[Run]:
@@ -70,7 +90,7 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
                     "system": Cell(run.system),
                     "n": Cell(first.n if first else 0),
                     "groups": Cell(groups),
-                    **{key: cell(score) for key, score in scores.items()},
+                    **{m.name: cell(scores[m.name], m) for m in chosen},
                 }
             )
     columns = (
@@ -85,12 +105,14 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
     return Table("slices", f"{runs[0].suite}: by slice", columns, tuple(rows), remarks)
 
 
-def notes(runs: Sequence[Run], measures: Sequence[Measure]) -> tuple[str, ...]:
+def notes(runs: Sequence[Run], measures: Sequence[Measure], evidence: bool = True) -> tuple[str, ...]:
     """Return what must stand under a table of these runs: intervals, warnings, coverage, claims."""
     lines: list[str] = []
     names = {measure.name for measure in measures}
     whole = [score for run in runs for score in run.scores if score.slice == WHOLE and score.name in names]
     lines += interval_notes(runs[0], whole)
+    if not evidence:
+        return tuple(lines)
     lines += [f"{run.system}: {text}" for run in runs if (text := partial(run))]
     lines += _shared([(run.system, [f"{f.severity}: {f.evidence}; {f.remedy}" for f in run.findings]) for run in runs])
     unsupported = [
@@ -149,7 +171,7 @@ def _row(run: Run, measures: Sequence[Measure]) -> dict[str, Cell]:
         "n": Cell(first.n if first else 0),
         "groups": Cell(first.groups if first else 0),
     }
-    return {**base, **{name: cell(score) for name, score in scores.items()}}
+    return {**base, **{measure.name: cell(scores[measure.name], measure) for measure in measures}}
 
 
 def _shared(lists: Sequence[tuple[str, Sequence[str]]]) -> list[str]:

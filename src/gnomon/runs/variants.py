@@ -8,7 +8,7 @@ from dataclasses import replace
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.runs.run import Run
-from gnomon.runs.tables import cell
+from gnomon.runs.tables import cell, shown, titled
 
 SHOWN = 8
 """How many measures are set side by side."""
@@ -48,14 +48,14 @@ def gap(runs: Sequence[Run]) -> Table | None:
     for family in (f for f in families if [variant(run) for run in f] == names):
         for measure in _shared(family):
             scores = [run.find(measure.name) for run in family]
-            values = [None if score is None else score.value for score in scores]
+            values = [None if score is None else shown(score.value, measure) for score in scores]
             first, last = values[0], values[-1]
             known = first is not None and last is not None
             rows.append(
                 {
                     "system": Cell(str(family[0].manifest["system"])),
-                    "measure": Cell(measure.name.replace("_", " ")),
-                    **{name: cell(score) for name, score in zip(names, scores, strict=True)},
+                    "measure": Cell(titled(measure)),
+                    **{name: cell(score, measure) for name, score in zip(names, scores, strict=True)},
                     "gap": Cell(last - first) if known else Cell(None, why="a side is undefined"),  # type: ignore[operator]
                 }
             )

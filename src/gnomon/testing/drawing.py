@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import GnomonError
-from gnomon.core.signals import NONE, Intervals, Labels, LabelSets
+from gnomon.core.signals import NONE, Intervals, Labels, LabelSets, Skeletons
 from gnomon.core.tallies import Array
 
 
@@ -85,21 +85,23 @@ class LabelSetsDrawer(Drawer):
 
 
 class IntervalsDrawer(Drawer):
-    """Stretches of time with classes; overlapping, abutting, empty and beyond the window."""
+    """Stretches of time with classes; overlapping, abutting, empty, of no class and beyond the window."""
 
     window = (0.0, 20.0)
 
     def draw(self, rng: np.random.Generator) -> tuple[Intervals, Intervals]:
-        """Draw up to 8 stretches on each side, on a grid so that edges coincide."""
+        """Draw up to 8 stretches on each side, mostly on a grid so that edges coincide."""
         classes = tuple(str(i) for i in rng.permutation(int(rng.integers(1, 4))))
-        truth, returned = (self._side(rng, classes) for _ in range(2))
+        off_grid = float(rng.choice([0.0, 0.0, 0.7]))
+        truth, returned = (self._side(rng, classes, off_grid) for _ in range(2))
         return truth, truth if rng.random() < 0.1 else returned
 
-    def _side(self, rng: np.random.Generator, classes: tuple[str, ...]) -> Intervals:
+    def _side(self, rng: np.random.Generator, classes: tuple[str, ...], off_grid: float) -> Intervals:
         n = int(rng.integers(0, 9))
-        starts = rng.integers(-2, 21, n).astype(np.float64)
-        ends = starts + rng.integers(0, 6, n)
-        return Intervals(starts, ends, rng.integers(0, len(classes), n), classes, self.window)
+        starts = rng.integers(-2, 21, n) + off_grid * rng.random(n)
+        ends = starts + rng.integers(0, 6, n) * (1 - off_grid * rng.random(n))
+        codes = rng.integers(NONE if rng.random() < 0.2 else 0, len(classes), n)
+        return Intervals(starts, ends, codes, classes, self.window)
 
     def perfect(self, truth: Intervals) -> Intervals:
         """Return the truth."""
@@ -115,10 +117,28 @@ class IntervalsDrawer(Drawer):
         return Intervals(signal.starts, signal.ends, signal.codes, (*signal.classes, extra), signal.window)
 
 
+class SkeletonsDrawer(Drawer):
+    """Skeletons; with hidden joints, coincident, collinear and mirrored ones, far from the origin."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[Skeletons, Skeletons]:
+        """Draw 0 to 20 samples of 1 to 5 joints, of which some may be hidden."""
+        n, joints = int(rng.choice([0, 1, 2, 3, int(rng.integers(4, 21))])), int(rng.integers(1, 6))
+        truth = rng.normal(size=(n, joints, 3)) * rng.choice([0.0, 1.0], 3, p=[0.2, 0.8])
+        prediction = truth * rng.choice([-1.0, 0.0, 1.0], 3, p=[0.1, 0.1, 0.8]) + rng.normal(size=truth.shape) / 10
+        valid = rng.random((n, joints)) < rng.choice([1.0, 0.7])
+        away = rng.normal(size=3) * rng.choice([1.0, 100.0])
+        return Skeletons(truth + away, valid), Skeletons(prediction + away)
+
+    def perfect(self, truth: Skeletons) -> Skeletons:
+        """Return the truth."""
+        return truth
+
+
 _DRAWERS: dict[type, Drawer] = {
     Labels: LabelsDrawer(),
     LabelSets: LabelSetsDrawer(),
     Intervals: IntervalsDrawer(),
+    Skeletons: SkeletonsDrawer(),
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gnomon.core.evidence import Claim, Need
 from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
+from gnomon.measures import matching, segmentation
 from gnomon.measures import recognition as ward
 from gnomon.numerics.segments import CATEGORIES
 
@@ -24,8 +25,10 @@ CLAIMS = (
 )
 
 
-def protocol(classes: Sequence[str], variant: str, class_set: str, slices: Sequence[str], group: str) -> Protocol:
-    """Return the protocol of a variant for data with the given true classes."""
+def protocol(
+    classes: Sequence[str], variant: str, class_set: str, slices: Sequence[str], group: str, *, edit: bool = True
+) -> Protocol:
+    """Return the protocol of a variant for data with the given true classes; with or without the edit score."""
     overall: list[Measure] = [
         ward.EventF1("macro", class_set),
         ward.TimeF1("macro", class_set),
@@ -44,10 +47,25 @@ def protocol(classes: Sequence[str], variant: str, class_set: str, slices: Seque
     return Protocol(
         name="events",
         version="1",
-        measures=(*overall, *rates),
+        measures=(*overall, *(further(edit) if variant == "strict" else ()), *rates),
         group=group,
         slices=tuple(slices),
         settings={"labels": "pooled" if variant == "published" else "by class"},
         claims=CLAIMS,
         variant=variant,
     )
+
+
+def further(edit: bool = True) -> tuple[Measure, ...]:
+    """Return what people of the field expect beside Ward's categories."""
+    found: list[Measure] = [
+        ward.FalseAlarmsPerHour("total"),
+        ward.FalseAlarmsPerHour("null"),
+        matching.CollarF1(),
+        *(segmentation.SegmentalF1(at) for at in (0.1, 0.25, 0.5)),
+        *((segmentation.EditScore(),) if edit else ()),
+        *(matching.LatencyWithin(seconds) for seconds in (1.0, 2.0, 5.0)),
+        matching.OnsetError(),
+        matching.OffsetError(),
+    ]
+    return tuple(found)

@@ -13,10 +13,10 @@ from gnomon.core import options as opt
 from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
+from gnomon.core.measure import Measure, by_family
 from gnomon.core.signals import Intervals
 from gnomon.core.tallies import Tallies, natural_key
 from gnomon.intake.sources import check_names, named
-from gnomon.measures.recognition import AnyOverlap
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
@@ -27,6 +27,8 @@ from gnomon.suites.events.times import Stretch, place
 
 Results = Mapping[str, Sequence[Stretch[float]]]
 RECORDING = "recording"
+MOST_EDITED = 100_000
+"""Above this many events in one recording there is no edit score, which compares each with every return."""
 SUBJECTS = ("subject", "subject.id", "subject.name")
 
 
@@ -70,20 +72,16 @@ def _evaluation(
     options: ScoreOptions,
 ) -> Evaluation:
     pooled = variant == "published"
-    rows = [
-        AnyOverlap().tally(signal(case.stretches, case, pooled), signal(system.results[case.id], case, pooled))
-        for case in scored
-    ]
-    if not rows:  # every cell failed: nothing to sum, everything undefined
-        rows = [AnyOverlap().tally(signal((), cases[0], pooled), signal((), cases[0], pooled)).take(slice(0, 0))]
     true = sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key)
     classes = [POOLED] if pooled else true
+    longest = max(len(case.stretches) for case in cases)
+    settled = protocol(classes, variant, options.classes, options.slice, roster.level, edit=longest <= MOST_EDITED)
     return Evaluation(
-        protocol=protocol(classes, variant, options.classes, options.slice, roster.level),
+        protocol=settled,
         suite="events",
         system=system.name,
         roster=roster,
-        tallies={"recognition": Tallies.stack(rows)},
+        tallies=_tallies(settled.measures, scored, system, pooled),
         data=_data_digest(cases, roster.level),
         table=_table(scored, system.results),
         coverage=_coverage(cases, scored, options),
@@ -91,6 +89,22 @@ def _evaluation(
         inputs=tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
         options={**opt.record(replace(options, predictions=(system.where,))), "group": roster.level},
     )
+
+
+def _tallies(
+    measures: Sequence[Measure], scored: Sequence[files.TruthCase], system: System, pooled: bool
+) -> dict[str, Tallies]:
+    """Tally every case once for each family of measures."""
+    families = by_family(measures)
+    rows: dict[str, list[Tallies]] = {name: [] for name in families}
+    for case in scored:
+        truth, found = (signal(side, case, pooled) for side in (case.stretches, system.results[case.id]))
+        for name, measure in families.items():
+            rows[name].append(measure.tally(truth, found))
+    if not scored:  # every cell failed: nothing to sum, everything undefined
+        empty = Intervals(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), (), (0.0, 1.0))
+        rows = {name: [measure.tally(empty, empty).take(slice(0, 0))] for name, measure in families.items()}
+    return {name: Tallies.stack(parts) for name, parts in rows.items()}
 
 
 def signal(stretches: Sequence[Stretch[float]], case: files.TruthCase, pooled: bool) -> Intervals:

@@ -11,6 +11,7 @@ from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.events.protocol import further
 
 SHOWN = 7
 """How many measures stand in the first table."""
@@ -28,6 +29,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     shown: list[Table | View | None] = [
         common.leaderboard(runs, names, title=f"events ({variant}): scores"),
         common.by_slice(runs, names[:2]),
+        others(runs),
         rates(ordered),
         two_sets(ordered),
         outcomes(ordered),
@@ -35,6 +37,15 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
         per_case(ordered),
     ]
     return [item for item in shown if item is not None]
+
+
+def others(runs: Sequence[Run]) -> Table | None:
+    """Segments, detections and timing, as other tools measure them."""
+    known = {measure.name for measure in runs[0].measures}
+    names = [measure.name for measure in further() if measure.name in known]
+    if not names:
+        return None
+    return common.leaderboard(runs, names, name="others", title="events: alarms, segments and timing", evidence=False)
 
 
 def rates(runs: Sequence[Run]) -> Table | None:

@@ -1,0 +1,94 @@
+"""What a recording leaves of Ward's categories: seconds, events and pairs. :mod:`gnomon.measures.recognition` folds it.
+
+A case keeps, per class, the seconds in each category of :mod:`gnomon.measures.events` but TN, and how many events and
+returns have each label; the length of its window, and how much of it is free of any true event; and the seconds of each
+pair of categories.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gnomon.core.measure import Measure
+from gnomon.core.signals import Intervals
+from gnomon.core.tallies import Array, Field, Tallies, Totals
+from gnomon.measures import _stretches
+from gnomon.measures.events import FN_SIDE, FP_SIDE
+from gnomon.numerics import segments as kernel
+from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
+
+STORED = tuple(name for name in CATEGORIES if name != "TN")
+OUTCOMES = (*TRUTH_LABELS, *RETURN_LABELS)
+AXES = {"category": STORED, "outcome": OUTCOMES, "fp": FP_SIDE, "fn": FN_SIDE}
+LAYOUT = (
+    Field("seconds", ("class", "category"), "sum", "s"),
+    Field("events", ("class", "outcome")),
+    Field("pairs", ("fp", "fn"), "sum", "s"),
+    Field("window_s", (), "sum", "s"),
+    Field("null_s", (), "sum", "s"),
+    Field("unpaired"),
+    Field("n"),
+)
+
+
+class WardTally(Measure):
+    """Base of the measures over Ward's categories; ``n`` is the number of true events."""
+
+    signal: ClassVar[type] = Intervals
+    family: ClassVar[str] = "recognition"
+    layout: ClassVar[tuple[Field, ...]] = LAYOUT
+
+    def tally(self, truth: Intervals, prediction: Intervals) -> Tallies:
+        """Sum one recording."""
+        return _tally(_stretches.paired(truth, prediction), truth.window)
+
+    def identities(self, tallies: Tallies, ledgers: Any) -> list[str]:
+        """Check that time and events can come from recordings."""
+        del ledgers
+        wrong = []
+        events = {name: column(tallies.fields["events"], tallies.axes["outcome"], name) for name in OUTCOMES}
+        if (events["C"] != events["C'"]).any():
+            wrong.append("correct events and correct returns differ in number")
+        if (np.sum([events[name] for name in TRUTH_LABELS], axis=(0, -1)) != tallies.fields["n"]).any():
+            wrong.append("the labels of events do not sum to their number")
+        spent = tallies.fields["seconds"].sum(axis=-1) - tallies.fields["window_s"][:, np.newaxis]
+        if spent.size and spent.max() > 1e-6 * max(1.0, float(tallies.fields["window_s"].max())):
+            wrong.append("a class has more time than its window")
+        if (tallies.fields["null_s"] > tallies.fields["window_s"] * (1 + 1e-9)).any():
+            wrong.append("a window has more time without events than time")
+        return wrong
+
+
+def _tally(pair: _stretches.Pair, window: tuple[float, float]) -> Tallies:
+    classes, (truth, returned) = tuple(pair.labels), pair.tracks()
+    found, seconds = kernel.segments(truth, returned, window)
+    labels = kernel.events(found, truth, returned, window)
+    counts = []
+    for track, codes, names in zip((truth, returned), labels, (TRUTH_LABELS, RETURN_LABELS), strict=True):
+        flat = np.bincount(track.codes() * len(names) + codes, minlength=len(classes) * len(names))
+        counts.append(flat.reshape(len(classes), len(names)))
+    unpaired = kernel.overlapping(truth) or kernel.overlapping(returned)
+    pairs = np.zeros((5, 5)) if unpaired else kernel.joint(found, truth, returned, window)[1]
+    kept = [CATEGORIES.index(name) for name in STORED]
+    fields = {
+        "seconds": seconds[np.newaxis][:, :, kept],
+        "events": np.concatenate(counts, axis=1)[np.newaxis],
+        "pairs": pairs[np.newaxis],
+        "window_s": np.array([window[1] - window[0]]),
+        "null_s": _stretches.uncovered(pair, np.array([window])),
+        "unpaired": np.array([int(unpaired)]),
+        "n": np.array([len(truth.starts)]),
+    }
+    return Tallies(LAYOUT, {"class": classes, **AXES}, fields)
+
+
+def column(array: Array, axis: tuple[str, ...], name: str) -> Array:
+    """Return one entry of the last axis."""
+    return np.asarray(array[..., axis.index(name)])
+
+
+def summed(totals: Totals, field: str, axis: str, names: tuple[str, ...]) -> Array:
+    """Return the sum of some entries of a field's last axis."""
+    return np.asarray(sum(column(totals[field], totals.axes[axis], name) for name in names))

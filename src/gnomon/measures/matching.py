@@ -1,0 +1,218 @@
+"""Scores of matched events over many recordings: found within a collar, in time, and how far their edges are off.
+
+:mod:`gnomon.measures.detections` and :mod:`gnomon.measures.timing` define them, :mod:`gnomon.measures._folding` the
+conventions. False alarms per hour follow from Ward's categories: see :mod:`gnomon.measures.recognition`.
+
+Measures
+--------
+collar F1
+    2 tp / (events + returns) of a class within a collar; over all classes (``micro``), or averaged over a class set.
+latency within x seconds
+    Share of the events that are detected at most x seconds late, early ones included.
+onset and offset error
+    Mean absolute error of the edges of matched events, in seconds.
+
+Undefined cases
+---------------
+Collar F1: no event and no return. Latency: no event. Onset and offset error: no matched event.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Direction, Measure, Scored
+from gnomon.core.tallies import Array, Field, Totals
+from gnomon.measures import _stretches
+from gnomon.measures._folding import Folded, family_of
+from gnomon.measures._stretches import Pair
+from gnomon.measures.averaging import Average, AveragedRatio, Kind
+from gnomon.measures.detections import collar_counts
+from gnomon.measures.timing import lateness, matched
+
+
+@dataclass(frozen=True)
+class CollarF1(AveragedRatio, Folded):
+    """F1 of events within a collar, in seconds; see :func:`gnomon.measures.detections.collar_f1`."""
+
+    average: Average = "micro"
+    collar: float = 0.2
+    share: float = 0.5
+    offsets: bool = True
+    title: ClassVar[str] = "F1 of events within a collar"
+    kind: ClassVar[Kind] = "f1"
+    layout: ClassVar[tuple[Field, ...]] = (
+        Field("tp", ("class",)),
+        Field("truth", ("class",)),
+        Field("predicted", ("class",)),
+        Field("n"),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("collar", "share"):
+            object.__setattr__(self, name, _stretches.amount(getattr(self, name), name))
+        if not isinstance(self.offsets, bool):
+            raise InputError(f"offsets: expected True or False, but got {self.offsets!r:.80}")
+
+    @property
+    def family(self) -> str:  # type: ignore[override]
+        """One tally for each rule of matching."""
+        rule = (self.collar, self.share) if self.offsets else (self.collar,)
+        return family_of("collar" if self.offsets else "collar_onset", *rule)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"collar_{super().name}@{self.collar:g}s"
+
+    def kept(self, pair: Pair) -> dict[str, Any]:
+        """Pairs, events and returns by class; ``n`` counts recordings."""
+        tp, truth, predicted = collar_counts(pair, self.collar, self.share, self.offsets)
+        return {"tp": tp, "truth": truth, "predicted": predicted, "n": 1}
+
+    def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
+        """More pairs than events or returns."""
+        return {"more pairs than events or returns": fields["tp"] > np.minimum(fields["truth"], fields["predicted"])}
+
+    def why(self, totals: Totals) -> str:
+        """No recording, or no class to average over."""
+        return super().why(totals).replace("no samples", "no recordings")
+
+    def count(self, totals: Totals) -> int:
+        """True events."""
+        return int(totals["truth"].sum())
+
+
+@dataclass(frozen=True)
+class LatencyWithin(Folded):
+    """Share of the events detected at most so many seconds late; see :func:`gnomon.measures.timing.latency`."""
+
+    seconds: float = 1.0
+    title: ClassVar[str] = "events detected in time"
+    layout: ClassVar[tuple[Field, ...]] = (Field("in_time"), Field("n"))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "seconds", _stretches.amount(self.seconds, "seconds"))
+
+    @property
+    def family(self) -> str:  # type: ignore[override]
+        """One tally for each limit."""
+        return family_of("latency", self.seconds)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"latency_within_{self.seconds:g}s"
+
+    def kept(self, pair: Pair) -> dict[str, Any]:
+        """Events in time, and events."""
+        late = lateness(*pair.tracks())
+        return {"in_time": int((late <= self.seconds).sum()), "n": len(late)}
+
+    def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
+        """More events in time than events."""
+        return {"more events in time than events": fields["in_time"] > fields["n"]}
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Events in time over events."""
+        del frozen
+        return Scored.ratio(totals["in_time"], totals["n"])
+
+    def why(self, totals: Totals) -> str:
+        """No event."""
+        del totals
+        return "no events in truth"
+
+
+@dataclass(frozen=True)
+class _EdgeError(Folded):
+    """Mean absolute error of one edge of matched events; see :func:`gnomon.measures.timing.boundary_offsets`."""
+
+    least_iou: float | None = None
+    edge: ClassVar[str]
+    direction: ClassVar[Direction] = "down"
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    unit: ClassVar[str] = "s"
+    layout: ClassVar[tuple[Field, ...]] = (
+        Field("onset_s", (), "sum", "s"),
+        Field("offset_s", (), "sum", "s"),
+        Field("n"),
+        Field("truth"),
+        Field("returned"),
+    )
+
+    def __post_init__(self) -> None:
+        if self.least_iou is not None:
+            object.__setattr__(self, "least_iou", float(_stretches.limits([self.least_iou], "least_iou")[0]))
+
+    @property
+    def family(self) -> str:  # type: ignore[override]
+        """One tally for each least overlap of a match."""
+        return "edges" if self.least_iou is None else family_of("edges", self.least_iou)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.edge}_error" if self.least_iou is None else f"{self.edge}_error@{100 * self.least_iou:g}"
+
+    def kept(self, pair: Pair) -> dict[str, Any]:
+        """Sums of absolute errors over the matched events; ``n`` counts them."""
+        true, returned = pair.tracks()
+        i, j = matched(true, returned, self.least_iou or 0.0)
+        return {
+            "onset_s": math.fsum(np.abs(returned.starts[j] - true.starts[i])),
+            "offset_s": math.fsum(np.abs(returned.ends[j] - true.ends[i])),
+            "n": len(i),
+            "truth": len(true.starts),
+            "returned": len(returned.starts),
+        }
+
+    def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
+        """More pairs than events or returns, errors below 0."""
+        return {
+            "more pairs than events or returns": fields["n"] > np.minimum(fields["truth"], fields["returned"]),
+            "a sum of absolute errors is below 0": np.minimum(fields["onset_s"], fields["offset_s"]) < 0,
+        }
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Mean absolute error."""
+        del frozen
+        return Scored.ratio(totals[f"{self.edge}_s"], totals["n"])
+
+    def why(self, totals: Totals) -> str:
+        """No match."""
+        del totals
+        return "no matched events"
+
+
+class OnsetError(_EdgeError):
+    """Mean absolute error of the starts of matched events; see :func:`gnomon.measures.timing.boundary_offsets`."""
+
+    edge, title = "onset", "absolute onset error"
+
+
+class OffsetError(_EdgeError):
+    """Mean absolute error of the ends of matched events; see :func:`gnomon.measures.timing.boundary_offsets`."""
+
+    edge, title = "offset", "absolute offset error"
+
+
+MEASURES: tuple[Measure, ...] = (
+    CollarF1(),
+    CollarF1("macro"),
+    CollarF1("macro", "present", None, collar=1.0, share=0.2),
+    CollarF1("weighted", collar=1.0, offsets=False),
+    LatencyWithin(1.0),
+    LatencyWithin(2.0),
+    LatencyWithin(5.0),
+    OnsetError(),
+    OffsetError(),
+    OffsetError(0.5),
+)

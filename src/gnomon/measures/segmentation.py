@@ -1,0 +1,143 @@
+"""Segmental F1 and the edit score over many recordings, folded from what every recording leaves.
+
+:mod:`gnomon.measures.sequences` defines both, :mod:`gnomon.measures._folding` the conventions: a run is what
+overlapping and abutting stretches of one class make up within the window, and background is never one.
+
+Measures
+--------
+F1@k
+    2 tp / (runs of truth + runs returned) over all classes and recordings, at an overlap of 5, 10, ... 95 %.
+edit score
+    Mean over recordings, from 0 to 100; a recording without a run on either side is left out and counted.
+
+Undefined cases
+---------------
+F1@k: no run on either side. Edit score: no recording with a run, or one in which two runs of a side begin and end
+together: they have no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.tallies import Array, Field, Totals
+from gnomon.measures._folding import Folded
+from gnomon.measures._stretches import Pair
+from gnomon.measures.sequences import NO_RUNS, best_overlaps, edit_scores
+from gnomon.numerics.segments import Track
+
+OVERLAPS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""The overlaps at which F1@k is kept."""
+
+
+def _percent(at: float) -> str:
+    return f"{100 * at:.0f}"
+
+
+class _Segmentation(Folded):
+    axes: ClassVar[Mapping[str, tuple[str, ...]]] = {"overlap": tuple(map(_percent, OVERLAPS))}
+    family: ClassVar[str] = "segmentation"
+    layout: ClassVar[tuple[Field, ...]] = (
+        Field("tp", ("overlap",)),
+        Field("truth"),
+        Field("returned"),
+        Field("edit", (), "sum"),
+        Field("n"),
+        Field("empty"),
+        Field("tied"),
+    )
+
+    def kept(self, pair: Pair) -> dict[str, Any]:
+        """Hits by overlap, runs of both sides, and the edit score of a recording that has one."""
+        true, returned = pair.tracks()
+        best, edits = best_overlaps(true, returned), edit_scores(pair)
+        return {
+            "tp": [int((best >= at).sum()) for at in OVERLAPS],
+            "truth": len(true.starts),
+            "returned": len(returned.starts),
+            "edit": sum(edits),
+            "n": len(edits),
+            "empty": 1 - len(edits),
+            "tied": int(_tied(true) or _tied(returned)),
+        }
+
+    def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
+        """More hits than runs, more hits at a larger overlap, an edit score out of range."""
+        tp, edit = fields["tp"], fields["edit"]
+        return {
+            "more runs are hit than there are": tp.max(axis=-1) > np.minimum(fields["truth"], fields["returned"]),
+            "a larger overlap has more hits": np.diff(tp, axis=-1) > 0,
+            "an edit score is not between 0 and 100": (edit < 0) | (edit > 100 * fields["n"]),
+        }
+
+
+@dataclass(frozen=True)
+class SegmentalF1(_Segmentation):
+    """F1 of runs at an overlap; see :func:`gnomon.measures.sequences.segmental_f1`."""
+
+    at: float = 0.5
+    title: ClassVar[str] = "segmental F1 at an overlap"
+
+    def __post_init__(self) -> None:
+        if self.at not in OVERLAPS:
+            raise InputError(f"at: expected a multiple of 0.05 from 0.05 to 0.95, but got {self.at!r:.80}")
+        object.__setattr__(self, "at", float(self.at))
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"f1@{_percent(self.at)}"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Hits over runs."""
+        del frozen
+        tp = totals["tp"][..., totals.axes["overlap"].index(_percent(self.at))]
+        return Scored.ratio(2 * tp, totals["truth"] + totals["returned"])
+
+    def why(self, totals: Totals) -> str:
+        """Nothing on either side."""
+        del totals
+        return NO_RUNS
+
+    def count(self, totals: Totals) -> int:
+        """True runs."""
+        return int(totals["truth"])
+
+
+@dataclass(frozen=True)
+class EditScore(_Segmentation):
+    """Mean edit score of the recordings; see :func:`gnomon.measures.sequences.edit_score`."""
+
+    title: ClassVar[str] = "edit score"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return "edit"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Mean over recordings with a run."""
+        del frozen
+        scored = Scored.ratio(totals["edit"], totals["n"])
+        return Scored(scored.values, scored.defined & (totals["tied"] == 0))
+
+    def why(self, totals: Totals) -> str:
+        """No recording, or one whose runs have no order."""
+        return "runs of two classes begin and end together" if int(totals["tied"]) else NO_RUNS
+
+
+def _tied(track: Track) -> bool:
+    """Say whether two runs begin and end together."""
+    order = np.lexsort((track.ends, track.starts))
+    same = [np.diff(edges[order]) == 0 for edges in (track.starts, track.ends)]
+    return bool((same[0] & same[1]).any())
+
+
+MEASURES: tuple[Measure, ...] = (SegmentalF1(0.1), SegmentalF1(0.25), SegmentalF1(0.5), EditScore())
