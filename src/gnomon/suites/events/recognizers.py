@@ -10,9 +10,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
+from gnomon.core.canonical import digest
 from gnomon.core.loading import find_class, source_identity
+from gnomon.suites.events import systems
+from gnomon.suites.events.systems import BUILTIN
 
 VERBS = ("process", "detected", "labels")
 
@@ -47,10 +51,14 @@ class AbstractRecognizer(ABC):
 
 
 def find(name: str) -> type[Any]:
-    """Return the class of a recogniser: ``package.module.Class`` or ``path/to/file.py:Class``."""
-    return find_class(name, VERBS, "recognizer", {})
+    """Return the class of a recogniser: a built-in name, ``package.module.Class`` or ``path/to/file.py:Class``."""
+    named = dict.fromkeys(BUILTIN, object)  # for the message; their modules are not imported before they are asked for
+    return find_class(BUILTIN.get(name, name), VERBS, "recognizer", named)
 
 
 def identity(name: str) -> str:
-    """Return the name of the class and the hash of its source."""
-    return source_identity(name, find(name))
+    """Return the name of the class and the hash of its source; built-in ones share parts, so that all of them count."""
+    if name not in BUILTIN:
+        return source_identity(name, find(name))
+    sources = sorted(Path(systems.__path__[0]).glob("*.py"))
+    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in sources)}"

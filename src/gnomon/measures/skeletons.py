@@ -1,0 +1,395 @@
+"""Scores of 3D skeletons over many sequences, folded from sums of joint errors.
+
+A case (one sequence) keeps, per alignment, the sum of distances and the number of visible joints by joint, how many
+distances are within each threshold, the distance of the roots, and its own mean distance. Definitions are those of
+:mod:`gnomon.measures.pose`; units are metres.
+
+Measures
+--------
+MPJPE       mean distance after an alignment: ``none`` (mpjpe), ``root`` (pelvis_mpjpe), ``rigid`` (rigid_mpjpe),
+            ``similarity`` (pa_mpjpe), ``scale`` (n_mpjpe)
+JointMPJPE  the same of one joint
+RootError   mean distance of the roots
+PCK, AUC    share of distances within a threshold, and its mean over the thresholds 0, 5, ... mm
+
+Averages: ``micro`` over all visible joints of all samples; ``macro`` the plain mean over sequences of their means.
+
+What is visible is what the truth marks as valid. A prediction must have every joint that its truth has: a sample in
+which it does not is dropped, and counted, before it is measured. The root is a parameter of the measures and part of
+the labels of a tally; a score asked for another root than the tally was made with is undefined.
+
+Undefined cases: no samples; the root hidden in all samples (root, scale, root error); an unknown joint.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from gnomon.core.errors import InputError, some
+from gnomon.core.ledgers import Ledger
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.signals import Skeletons, same_frame
+from gnomon.core.tallies import Array, Field, Tallies, Totals
+from gnomon.measures.pose import KEYS, RANGES_MM, STEP_MM, THRESHOLDS_MM, grid, within
+from gnomon.numerics.procrustes import ALIGNMENTS, FINE, Aligned, align, root_pair
+
+Alignment = Literal["none", "root", "rigid", "similarity", "scale"]
+Average = Literal["micro", "macro"]
+
+AT_ROOT = ("root", "scale")
+THRESHOLDS = tuple(map(str, THRESHOLDS_MM))
+RANGES = tuple(f"0-{upto}" for upto in RANGES_MM)
+PART = 1 << 14
+"""Samples whose distances are held at a time; fixed, so that sums do not depend on anything else."""
+
+LAYOUT = (
+    Field("error", ("alignment", "joint"), "sum", "m"),
+    Field("joints", ("alignment", "joint")),
+    Field("hits", ("alignment", "threshold")),
+    Field("area", ("alignment", "range")),
+    Field("mean", ("alignment",), "sum", "m"),
+    Field("cases", ("alignment",)),
+    Field("apart", ("root",), "sum", "m"),
+    Field("rooted", ("root",)),
+    Field("apart_mean", ("root",), "sum", "m"),
+    Field("rooted_cases", ("root",)),
+    Field("n"),
+)
+
+
+@dataclass(frozen=True)
+class _PoseMeasure(Measure):
+    """Base of the measures over skeletons; ``n`` is the number of samples with a visible joint."""
+
+    pelvis: tuple[int, ...] = (0,)
+    signal: ClassVar[type] = Skeletons
+    family: ClassVar[str] = "skeletons"
+    layout: ClassVar[tuple[Field, ...]] = LAYOUT
+    direction: ClassVar[Literal["up", "down"]] = "down"
+    bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
+    unit: ClassVar[str] = "m"
+
+    def __post_init__(self) -> None:
+        fine = isinstance(self.pelvis, tuple) and len(self.pelvis) in (1, 2)
+        if not fine or not all(type(joint) is int and joint >= 0 for joint in self.pelvis):
+            raise InputError(f"pelvis: expected (joint,) or a pair of joints, but got {self.pelvis!r}")
+        for name, known in (("alignment", ALIGNMENTS), ("average", ("micro", "macro"))):
+            if getattr(self, name, known[0]) not in known:
+                raise InputError(f"{name}: expected one of {', '.join(known)}, but got {getattr(self, name)!r}")
+
+    @property
+    def root(self) -> str:
+        """Label of the root: ``0``, or ``1+2`` for the middle of a pair."""
+        return "+".join(map(str, self.pelvis))
+
+    def tally(self, truth: Skeletons, prediction: Skeletons) -> Tallies:
+        """Sum one sequence."""
+        names = _check(truth, prediction)
+        pelvis = (self.pelvis[0], self.pelvis[-1])
+        root_pair(pelvis, len(names))
+        sums = [_summed(truth, prediction, pelvis, start) for start in range(0, max(len(truth), 1), PART)]
+        axes = {
+            "alignment": tuple(labelled(kind, self.root) for kind in ALIGNMENTS),
+            "joint": names,
+            "threshold": THRESHOLDS,
+            "range": RANGES,
+            "root": (self.root,),
+        }
+        fields = {name: _added([part[name] for part in sums]) for name in sums[0]}
+        fields |= _means(fields)
+        return Tallies(LAYOUT, axes, {name: array[np.newaxis] for name, array in fields.items()})
+
+    def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
+        """Check that sums and counts can come from sequences."""
+        del ledgers
+        f = tallies.fields
+        joints = f["joints"].sum(axis=2)
+        wrong = []
+        if any((f[name] < 0).any() for name in ("error", "mean", "apart", "apart_mean")):
+            wrong.append("a sum of distances is negative")
+        if (f["error"][f["joints"] == 0] != 0).any() or (f["apart"][f["rooted"] == 0] != 0).any():
+            wrong.append("distances of joints that were never visible")
+        if (np.diff(f["hits"], axis=2) < 0).any() or (f["hits"].max(axis=2, initial=0) > joints).any():
+            wrong.append("the numbers of distances within thresholds do not rise to that of all")
+        if (f["joints"].max(axis=(1, 2), initial=0) > f["n"]).any() or (f["rooted"].sum(axis=1) > f["n"]).any():
+            wrong.append("more joints of a kind than samples")
+        return wrong
+
+    def _aligned(self, totals: Totals, field: str, alignment: str) -> Array:
+        """Return the part of a field that belongs to an alignment, zero where the tally does not know it."""
+        return _along(totals, field, "alignment", labelled(alignment, self.root))
+
+    def why(self, totals: Totals) -> str:
+        """No samples, another root, or a root that is nowhere visible."""
+        if int(totals["n"]) == 0:
+            return "no samples"
+        if self.root not in totals.axes["root"]:
+            return f"tallied with the root {some(totals.axes['root'])}, not {self.root!r}"
+        return "the root is visible in no sample"
+
+
+def labelled(alignment: str, root: str) -> str:
+    """Return the label of an alignment in a tally; the root is part of it where it matters.
+
+    >>> labelled("root", "1+2"), labelled("rigid", "1+2")
+    ('root@1+2', 'rigid')
+    """
+    return f"{alignment}@{root}" if alignment in AT_ROOT else alignment
+
+
+def _check(truth: Skeletons, prediction: Skeletons) -> tuple[str, ...]:
+    """Refuse sides that cannot be compared, and return the names of the joints."""
+    same_frame(truth, prediction)
+    if truth.joints.shape != prediction.joints.shape or not truth.joints.shape[1]:
+        raise InputError(
+            f"truth has shape {truth.joints.shape} and prediction {prediction.joints.shape}: "
+            "expected the same (N, J, 3) with at least one joint"
+        )
+    if truth.names and prediction.names and truth.names != prediction.names:
+        raise InputError(f"truth has joints {some(truth.names)} and prediction {some(prediction.names)}")
+    names = truth.names or prediction.names or tuple(map(str, range(truth.joints.shape[1])))
+    if len(set(names)) != len(names):
+        raise InputError(f"joints: expected distinct names, but got {some(names, show=8)}")
+    missing = np.asarray(truth.valid) & ~np.asarray(prediction.valid)
+    if missing.any():
+        sample, joint = np.argwhere(missing)[0].tolist()
+        raise InputError(
+            f"prediction lacks joint {names[joint]!r} of sample {sample}, which the truth has: "
+            "drop and count such samples first, or mark the joint as invalid in the truth"
+        )
+    return names
+
+
+def _summed(truth: Skeletons, prediction: Skeletons, pelvis: tuple[int, int], start: int) -> dict[str, Array]:
+    """Sum a part of a sequence."""
+    part = slice(start, start + PART)
+    seen = np.asarray(truth.valid)[part]
+    found = align(
+        truth.joints[part],
+        prediction.joints[part],
+        keep=ALIGNMENTS,
+        pelvis=pelvis,
+        mask=None if seen.all() else seen,
+    )
+    lost = np.flatnonzero((found.status != FINE) & (found.count > 0))
+    if lost.size:
+        raise InputError(f"sample {start + int(lost[0])} holds coordinates too large to be squared: expected metres")
+    shown = {kind: np.isfinite(found.errors[kind]) for kind in ALIGNMENTS}
+    near = [_near(found, kind, shown[kind]) for kind in ALIGNMENTS]
+    return {
+        "error": np.stack([np.where(shown[kind], found.errors[kind], 0.0).sum(axis=0) for kind in ALIGNMENTS]),
+        "joints": np.stack([shown[kind].sum(axis=0) for kind in ALIGNMENTS]),
+        "hits": np.stack([hits for hits, _ in near]),
+        "area": np.stack([area for _, area in near]),
+        "apart": np.array([found.apart[found.rooted].sum()]),
+        "rooted": np.array([int(found.rooted.sum())]),
+        "n": np.asarray(int((found.count > 0).sum())),
+    }
+
+
+def _near(found: Aligned, kind: str, shown: Array) -> tuple[Array, Array]:
+    """Return how many distances are within each threshold, and the sums of that over the ranges."""
+    curve = within(np.sort(found.errors[kind][shown]), grid(max(RANGES_MM)))
+    hits = np.array([curve[limit // STEP_MM] for limit in THRESHOLDS_MM])
+    return hits, np.array([curve[: upto // STEP_MM + 1].sum() for upto in RANGES_MM])
+
+
+def _added(parts: list[Array]) -> Array:
+    """Add parts: counts as they are, floats without rounding on the way."""
+    if len(parts) == 1 or parts[0].dtype.kind != "f":
+        return np.asarray(sum(parts[1:], parts[0]))
+    columns = np.stack(parts).reshape(len(parts), -1).T.tolist()
+    return np.array([math.fsum(column) for column in columns]).reshape(parts[0].shape)
+
+
+def _means(fields: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the means of the sequence itself, for macro averages, and whether there are any."""
+    sums = np.array([math.fsum(row) for row in fields["error"].tolist()])
+    counts = fields["joints"].sum(axis=1)
+    mean = Scored.ratio(sums, counts)
+    apart = Scored.ratio(fields["apart"], fields["rooted"])
+    return {
+        "mean": mean.values,
+        "cases": mean.defined.astype(np.int64),
+        "apart_mean": apart.values,
+        "rooted_cases": apart.defined.astype(np.int64),
+    }
+
+
+def _along(totals: Totals, field: str, axis: str, label: str) -> Array:
+    """Return the entry of a label on the first axis of a field, ``(*batch, ...)``, or zeros."""
+    array = totals[field]
+    place = len(totals.batch)
+    if label not in totals.axes[axis]:
+        return np.zeros(array.shape[:place] + array.shape[place + 1 :])
+    return np.asarray(np.take(array, totals.axes[axis].index(label), axis=place))
+
+
+@dataclass(frozen=True)
+class MPJPE(_PoseMeasure):
+    """Mean distance of joints after an alignment."""
+
+    alignment: Alignment = "none"
+    average: Average = "micro"
+    title: ClassVar[str] = "mean joint error"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{'macro_' if self.average == 'macro' else ''}{KEYS[self.alignment]}"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Distances over joints, or means over sequences."""
+        del frozen
+        if self.average == "macro":
+            return Scored.ratio(
+                self._aligned(totals, "mean", self.alignment), self._aligned(totals, "cases", self.alignment)
+            )
+        error, joints = (self._aligned(totals, field, self.alignment).sum(axis=-1) for field in ("error", "joints"))
+        return Scored.ratio(error, joints)
+
+
+@dataclass(frozen=True)
+class JointMPJPE(_PoseMeasure):
+    """Mean distance of one joint after an alignment."""
+
+    joint: str = "0"
+    alignment: Alignment = "none"
+    title: ClassVar[str] = "mean error of one joint"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{KEYS[self.alignment]}[{self.joint}]"
+
+    def _of(self, totals: Totals, field: str) -> Array:
+        aligned = self._aligned(totals, field, self.alignment)
+        if self.joint not in totals.axes["joint"]:
+            return np.zeros(totals.batch)
+        return np.asarray(aligned[..., totals.axes["joint"].index(self.joint)])
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Distances over how often the joint is visible."""
+        del frozen
+        return Scored.ratio(self._of(totals, "error"), self._of(totals, "joints"))
+
+    def why(self, totals: Totals) -> str:
+        """A joint that is never visible, or as for all."""
+        if int(totals["n"]) and not self._aligned(totals, "joints", "none")[..., self._place(totals)].any():
+            return f"joint {self.joint!r} is visible in no sample"
+        return super().why(totals)
+
+    def _place(self, totals: Totals) -> list[int]:
+        axis = totals.axes["joint"]
+        return [axis.index(self.joint)] if self.joint in axis else []
+
+    def count(self, totals: Totals) -> int:
+        """Samples that show the joint."""
+        return int(self._of(totals, "joints"))
+
+
+@dataclass(frozen=True)
+class RootError(_PoseMeasure):
+    """Mean distance of the roots."""
+
+    average: Average = "micro"
+    title: ClassVar[str] = "mean error of the root"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{'macro_' if self.average == 'macro' else ''}root_error"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Distances over samples, or means over sequences."""
+        del frozen
+        fields = ("apart_mean", "rooted_cases") if self.average == "macro" else ("apart", "rooted")
+        top, bottom = (_along(totals, field, "root", self.root) for field in fields)
+        return Scored.ratio(top, bottom)
+
+    def count(self, totals: Totals) -> int:
+        """Samples that show the root."""
+        return int(_along(totals, "rooted", "root", self.root))
+
+
+@dataclass(frozen=True)
+class _Share(_PoseMeasure):
+    """Share of the distances after an alignment."""
+
+    alignment: Alignment = "none"
+    direction: ClassVar[Literal["up", "down"]] = "up"
+    bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
+    unit: ClassVar[str] = ""
+
+    @property
+    def prefix(self) -> str:
+        """What the alignment adds to the name: ``pa_`` and so on."""
+        return KEYS[self.alignment].removesuffix("mpjpe")
+
+    def _share(self, totals: Totals, field: str, axis: str, label: str, steps: int) -> Scored:
+        hits = self._aligned(totals, field, self.alignment)[..., totals.axes[axis].index(label)]
+        return Scored.ratio(hits, steps * self._aligned(totals, "joints", self.alignment).sum(axis=-1))
+
+
+@dataclass(frozen=True)
+class PCK(_Share):
+    """Share of distances within a threshold."""
+
+    threshold_mm: int = 150
+    title: ClassVar[str] = "share of joints within a distance"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.threshold_mm not in THRESHOLDS_MM:
+            raise InputError(f"threshold_mm: expected one of {THRESHOLDS_MM}, but got {self.threshold_mm!r}")
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.prefix}pck@{self.threshold_mm}"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Hits over joints."""
+        del frozen
+        return self._share(totals, "hits", "threshold", str(self.threshold_mm), 1)
+
+
+@dataclass(frozen=True)
+class AUC(_Share):
+    """Mean of the share within a threshold over the thresholds 0, 5, ... mm."""
+
+    upto_mm: int = 150
+    title: ClassVar[str] = "area under the curve of the share of joints"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.upto_mm not in RANGES_MM:
+            raise InputError(f"upto_mm: expected one of {RANGES_MM}, but got {self.upto_mm!r}")
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.prefix}auc@{self.upto_mm}"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Hits over joints and thresholds."""
+        del frozen
+        return self._share(totals, "area", "range", f"0-{self.upto_mm}", len(grid(self.upto_mm)))
+
+
+MEASURES: tuple[Measure, ...] = (
+    *(MPJPE(alignment=kind) for kind in ("none", "root", "rigid", "similarity", "scale")),
+    MPJPE(average="macro"),
+    RootError(),
+    RootError(average="macro"),
+    JointMPJPE(),
+    JointMPJPE(joint="absent", alignment="root"),
+    PCK(),
+    PCK(threshold_mm=50, alignment="similarity"),
+    AUC(upto_mm=200, alignment="root"),
+)

@@ -1,0 +1,97 @@
+"""Sizes and movements of skeletons ``(N, J, 3)``: extents, lengths of bones, differences over consecutive frames.
+
+Everything is taken over visible joints only, in float64 and in parts of fixed size, so that memory stays bounded and
+sums do not depend on how the caller cut the data. ``seen`` is ``(N, J)``; what is not seen may hold anything.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gnomon.core.tallies import Array
+
+PART = 1 << 14
+"""Samples that are converted at a time."""
+
+ORDERS = ("velocity", "acceleration", "jitter")
+
+
+def extents(joints: Array, seen: Array) -> Array:
+    """Return the longest side of the box around each sample's visible joints, ``(N,)``; every sample must have one."""
+    shown = seen[..., np.newaxis]
+    high = np.where(shown, joints, -np.inf).max(axis=1)
+    low = np.where(shown, joints, np.inf).min(axis=1)
+    return np.asarray((high - low).max(axis=1, initial=0.0), np.float64)
+
+
+def column_sums(values: Array, seen: Array) -> list[float]:
+    """Return the sum of what is seen of every column of ``(N, J)``."""
+    sums = [np.where(seen[part], values[part], 0.0).sum(axis=0) for part in _parts(len(values))]
+    return [math.fsum(column) for column in np.reshape(sums, (len(sums), values.shape[1])).T.tolist()]
+
+
+def bone_error(truth: Array, prediction: Array, seen: Array, bones: Sequence[tuple[int, int]]) -> tuple[float, int]:
+    """Return the sum of absolute differences of bone lengths, and over how many bones it was taken."""
+    starts, ends = ([bone[side] for bone in bones] for side in (0, 1))
+    sums, count = [], 0
+    for part in _parts(len(truth)):
+        both = seen[part][:, starts] & seen[part][:, ends]
+        lengths = []
+        for joints in (truth[part], prediction[part]):
+            points = _shown(joints, seen[part])
+            lengths.append(_norms(points[:, ends] - points[:, starts]))
+        sums.append(float(np.abs(lengths[1] - lengths[0])[both].sum()))
+        count += int(both.sum())
+    return math.fsum(sums), count
+
+
+def changes(truth: Array, prediction: Array, seen: Array, follows: Array) -> dict[str, tuple[float, int]]:
+    """Return sums of norms of differences over frames, per frame, and over how many joints they were taken.
+
+    Parameters
+    ----------
+    truth, prediction, seen
+        Frames in the order of time.
+    follows
+        ``(N,)``: whether a frame follows the one before it; differences across a break are not taken.
+
+    Returns
+    -------
+    dict
+        ``velocity``: first difference of the error (prediction minus truth); ``acceleration``: its second difference;
+        ``jitter``: third difference of the prediction.
+    """
+    sums: dict[str, list[float]] = {name: [] for name in ORDERS}
+    counts = dict.fromkeys(ORDERS, 0)
+    for part in _parts(len(truth)):
+        window = slice(max(part.start - len(ORDERS), 0), part.stop)
+        new = part.start - window.start
+        shown = seen[window]
+        points = _shown(prediction[window], shown)
+        error = points - _shown(truth[window], shown)
+        whole = shown
+        for order, name in enumerate(ORDERS, start=1):
+            points, error = np.diff(points, axis=0), np.diff(error, axis=0)
+            whole = whole[1:] & whole[:-1] & follows[window][order:, np.newaxis]
+            sizes = _norms(points if name == "jitter" else error)
+            fresh = slice(max(new - order, 0), None)
+            sums[name].append(float(sizes[fresh][whole[fresh]].sum()))
+            counts[name] += int(whole[fresh].sum())
+    return {name: (math.fsum(sums[name]), counts[name]) for name in ORDERS}
+
+
+def _shown(joints: Array, seen: Array) -> Array:
+    """Return joints as float64, with zeros for what is not seen."""
+    return np.where(seen[..., np.newaxis], joints, 0.0).astype(np.float64, copy=False)
+
+
+def _norms(vectors: Array) -> Array:
+    return np.asarray(np.sqrt(np.einsum("njk,njk->nj", vectors, vectors)))
+
+
+def _parts(n: int) -> Iterator[slice]:
+    for start in range(0, n, PART):
+        yield slice(start, min(start + PART, n))

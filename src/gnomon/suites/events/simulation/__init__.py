@@ -1,0 +1,1 @@
+"""The physics behind ``gnomon simulate events``: people, how they move, where they are, and what sensors make of it."""

@@ -1,0 +1,13 @@
+"""Recognisers that come with the suite: examples of the interface, and rivals that every table should contain.
+
+They are streams: what they remember does not grow with a recording, but for their results, and chunks never change what
+they find. Times are seconds, in records as in results.
+"""
+
+BUILTIN: dict[str, str] = {
+    "threshold-walker": "gnomon.suites.events.systems.threshold:ThresholdWalker",
+    "spectral-walker": "gnomon.suites.events.systems.spectral:SpectralWalker",
+    "hmm-walker": "gnomon.suites.events.systems.hidden_markov:HiddenMarkovWalker",
+    "visit-detector": "gnomon.suites.events.systems.visits:VisitDetector",
+}
+"""Where the class of each short name is."""

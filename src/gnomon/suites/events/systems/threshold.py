@@ -1,0 +1,27 @@
+"""The simplest recogniser of walking: the device shakes hard enough, for long enough."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gnomon.core.tallies import Array
+from gnomon.suites.events.systems._walker import Walker
+
+
+class ThresholdWalker(Walker):
+    """Walking is where the standard deviation of the magnitude over a moving window of 1.6 s exceeds a threshold.
+
+    One threshold for everybody: it misses those who walk softly, and takes rough roads and busy hands for walks.
+    """
+
+    hops = 4
+    shortest_s = 4.0
+
+    def __init__(self, threshold: float = 0.9) -> None:
+        self.threshold = threshold
+        super().__init__()
+
+    def evidence(self, frames: Array) -> Array:
+        """Return beliefs that are above one half where the standard deviation is above the threshold (in m/s^2)."""
+        strength = frames.std(axis=1)
+        return np.asarray(strength / (strength + self.threshold))
