@@ -3,16 +3,17 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PEERS ?= .venv-peers
+PARITY ?= .venv-parity
 JOBS ?= 2
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint accept bench clean
+.PHONY: help demo test test-slow test-parity test-all lint accept bench clean
 
 help:
 	@echo "make demo      evaluate on generated data and print tables"
 	@echo "make test      lint, types, import contracts, tests, laws, doctests"
-	@echo "make test-all  the same, then the slow, install, browser, training and kill tests"
+	@echo "make test-all  the same, then the slow, install, browser, training, kill and parity tests"
 	@echo "make accept    every promise as a script that prints its figure"
 	@echo "make bench     speed against peers, as ratios measured in one run"
 
@@ -31,6 +32,15 @@ $(PEERS)/stamp: benchmarks/requirements-peers.txt
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-peers.txt
 	touch $@
 
+$(PARITY)/stamp: pyproject.toml constraints.txt tests/parity/requirements.txt
+	test -x $(PARITY)/bin/python || $(PYTHON) -m venv $(PARITY)
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  hatchling editables pytest pytest-xdist hypothesis -r tests/parity/requirements.txt || { \
+	  echo "tests/parity was not run: the peers in tests/parity/requirements.txt cannot be installed (see above)" >&2; \
+	  exit 1; }
+	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e .
+	touch $@
+
 demo: $(VENV)/base.stamp
 	$(BIN)/gnomon demo
 
@@ -45,6 +55,10 @@ test: lint
 
 test-slow: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or install or browser or training or kill"
+	$(MAKE) --no-print-directory test-parity
+
+test-parity: $(PARITY)/stamp
+	GNOMON_PEERS=required $(PARITY)/bin/python -m pytest -n $(JOBS) tests/parity
 
 test-all: test test-slow
 
@@ -55,4 +69,4 @@ bench: $(VENV)/test.stamp $(PEERS)/stamp
 	$(BIN)/python -m benchmarks --peers $(PEERS)/bin/python
 
 clean:
-	rm -rf $(VENV) $(PEERS) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo
+	rm -rf $(VENV) $(PEERS) $(PARITY) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
@@ -40,20 +41,60 @@ _STRICT = {
 
 def read_parquet(path: str | os.PathLike[str], *, columns: Sequence[str] | None, limits: Limits) -> pa.Table:
     """Return the table in a parquet file; see :func:`gnomon.intake.tables.read_table`."""
+    with _checked(path, columns, columns, limits) as (source, wanted):
+        table = source.read(columns=wanted, use_pandas_metadata=False).select(wanted)
+        table.validate(full=True)
+        return _decoded(path, table, limits)
+
+
+def read_batches(
+    path: str | os.PathLike[str], *, rows: int, needed: Sequence[str], limits: Limits
+) -> Iterator[pa.RecordBatch]:
+    """Yield all columns of a parquet file, some rows at a time; memory does not grow with the number of row groups.
+
+    Columns are flat. Text stays in codes: what it would decode to is for the caller to bound.
+
+    Parameters
+    ----------
+    path
+        A parquet file.
+    rows
+        Most rows of a batch.
+    needed
+        Columns that the file has to have.
+    limits
+        What reading the file may cost.
+    """
+    # Without pre_buffer, which would hold every row group that was read until the end.
+    with _checked(path, None, needed, limits, buffer_size=MIB, pre_buffer=False) as (source, _):
+        lists = [field.name for field in source.schema_arrow if is_list(field.type)]
+        if lists:
+            raise InputError(f"{shown(path)}: column {some(lists)} holds lists, expected flat columns; store it flat")
+        for batch in source.iter_batches(batch_size=rows, use_threads=False):
+            batch.validate(full=True)
+            yield batch
+
+
+@contextmanager
+def _checked(
+    path: str | os.PathLike[str],
+    columns: Sequence[str] | None,
+    needed: Sequence[str] | None,
+    limits: Limits,
+    **reading: int,
+) -> Iterator[tuple[pq.ParquetFile, list[str]]]:
+    """Open a file whose footer and pages keep the limits; faults inside are errors of that file."""
     size = check_file(path, limits)
     with guarded(path, "not a readable parquet file"), pa.OSFile(os.fspath(path), "rb") as file:
         groups = read_footer(_footer(path, size))
         meta = pq.ParquetFile(file, **_STRICT)
         names = _check_schema(path, meta, groups, limits)
-        check_columns(path, names, columns)
+        check_columns(path, names, needed)
         wanted = names if columns is None else list(columns)
         leaves = find_leaves(path, meta.schema_arrow, wanted, meta.metadata.num_columns)
         _check_pages(path, groups, leaves, size, limits)
         coded = [meta.metadata.schema.column(i).path for i, leaf in leaves.items() if is_texty(leaf.type)]
-        source = pq.ParquetFile(file, metadata=meta.metadata, read_dictionary=coded, **_STRICT)
-        table = source.read(columns=wanted, use_pandas_metadata=False).select(wanted)
-        table.validate(full=True)
-        return _decoded(path, table, limits)
+        yield pq.ParquetFile(file, metadata=meta.metadata, read_dictionary=coded, **_STRICT, **reading), wanted
 
 
 def _footer(path: str | os.PathLike[str], size: int) -> bytes:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 import io
 import os
+from collections.abc import Iterator
 from types import TracebackType
 from typing import IO
 
-from gnomon.intake.faults import guarded
+from gnomon.core.errors import InputError
+from gnomon.intake.faults import guarded, shown
 from gnomon.intake.limits import Limits, check_file
 
 
@@ -57,3 +59,29 @@ class Stream:
     ) -> None:
         self._file.close()
         self._raw.close()
+
+
+def whole_lines(stream: Stream, size: int, *, longest: int, start: int = 0) -> Iterator[tuple[int, bytes]]:
+    """Yield blocks that end with a line, and where each of them starts.
+
+    Parameters
+    ----------
+    stream
+        The lines.
+    size
+        Bytes that are read at a time.
+    longest
+        Bytes that a line may have; of one that is longer, at most `size` more are read.
+    start
+        Where the stream stands in its file.
+    """
+    text, fresh = b"", b"more"
+    while fresh:
+        fresh = stream.read(size)
+        text += fresh
+        cut = text.rfind(b"\n") + 1 if fresh else len(text)
+        if cut:
+            yield start, text[:cut]
+            text, start = text[cut:], start + cut
+        elif len(text) > longest + size:
+            raise InputError(f"{shown(stream.path)}: byte {start}: a line of more than {longest} bytes; break it")

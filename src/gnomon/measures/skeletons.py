@@ -32,11 +32,12 @@ import numpy as np
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
-from gnomon.core.measure import Measure, Scored
+from gnomon.core.measure import Measure, Scored, Shown
 from gnomon.core.signals import Skeletons, same_frame
 from gnomon.core.tallies import Array, Field, Tallies, Totals
-from gnomon.measures.pose import KEYS, RANGES_MM, STEP_MM, THRESHOLDS_MM, grid, within
-from gnomon.numerics.procrustes import ALIGNMENTS, FINE, Aligned, align, root_pair
+from gnomon.measures.pose import KEYS, RANGES_MM, STEP_MM, THRESHOLDS_MM, TOLERANCE_M, grid
+from gnomon.numerics.folding import fold
+from gnomon.numerics.procrustes import ALIGNMENTS, FINE, align, root_pair
 
 Alignment = Literal["none", "root", "rigid", "similarity", "scale"]
 Average = Literal["micro", "macro"]
@@ -73,6 +74,7 @@ class _PoseMeasure(Measure):
     direction: ClassVar[Literal["up", "down"]] = "down"
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     unit: ClassVar[str] = "m"
+    shown: ClassVar[Shown | None] = Shown(1000.0, "mm", 1)
 
     def __post_init__(self) -> None:
         fine = isinstance(self.pelvis, tuple) and len(self.pelvis) in (1, 2)
@@ -90,9 +92,26 @@ class _PoseMeasure(Measure):
     def tally(self, truth: Skeletons, prediction: Skeletons) -> Tallies:
         """Sum one sequence."""
         names = _check(truth, prediction)
+        root_pair((self.pelvis[0], self.pelvis[-1]), len(names))
+        seen = np.asarray(truth.valid)
+        return self.tally_many(truth.joints, prediction.joints, np.zeros(len(truth), dtype=np.int64), 1, names, seen)
+
+    def tally_many(
+        self,
+        truth: Array,
+        prediction: Array,
+        codes: Array,
+        cases: int,
+        names: tuple[str, ...],
+        seen: Array | None = None,
+    ) -> Tallies:
+        """Sum many sequences at once: one row for each code 0 .. cases - 1 of the samples."""
         pelvis = (self.pelvis[0], self.pelvis[-1])
-        root_pair(pelvis, len(names))
-        sums = [_summed(truth, prediction, pelvis, start) for start in range(0, max(len(truth), 1), PART)]
+        parts = [slice(start, start + PART) for start in range(0, max(len(truth), 1), PART)]
+        sums = [
+            _summed(truth[p], prediction[p], codes[p], cases, pelvis, None if seen is None else seen[p], p.start)
+            for p in parts
+        ]
         axes = {
             "alignment": tuple(labelled(kind, self.root) for kind in ALIGNMENTS),
             "joint": names,
@@ -101,8 +120,7 @@ class _PoseMeasure(Measure):
             "root": (self.root,),
         }
         fields = {name: _added([part[name] for part in sums]) for name in sums[0]}
-        fields |= _means(fields)
-        return Tallies(LAYOUT, axes, {name: array[np.newaxis] for name, array in fields.items()})
+        return Tallies(LAYOUT, axes, {**fields, **_means(fields)})
 
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that sums and counts can come from sequences."""
@@ -165,38 +183,30 @@ def _check(truth: Skeletons, prediction: Skeletons) -> tuple[str, ...]:
     return names
 
 
-def _summed(truth: Skeletons, prediction: Skeletons, pelvis: tuple[int, int], start: int) -> dict[str, Array]:
-    """Sum a part of a sequence."""
-    part = slice(start, start + PART)
-    seen = np.asarray(truth.valid)[part]
-    found = align(
-        truth.joints[part],
-        prediction.joints[part],
-        keep=ALIGNMENTS,
-        pelvis=pelvis,
-        mask=None if seen.all() else seen,
-    )
+def _summed(
+    truth: Array, prediction: Array, codes: Array, cases: int, pelvis: tuple[int, int], seen: Array | None, start: int
+) -> dict[str, Array]:
+    """Sum a part of the samples, by case."""
+    mask = None if seen is None or seen.all() else seen
+    found = align(truth, prediction, keep=ALIGNMENTS, pelvis=pelvis, mask=mask)
     lost = np.flatnonzero((found.status != FINE) & (found.count > 0))
     if lost.size:
         raise InputError(f"sample {start + int(lost[0])} holds coordinates too large to be squared: expected metres")
-    shown = {kind: np.isfinite(found.errors[kind]) for kind in ALIGNMENTS}
-    near = [_near(found, kind, shown[kind]) for kind in ALIGNMENTS]
+    limits = grid(max(RANGES_MM)) / 1000 + TOLERANCE_M
+    error, joints, curve = (
+        np.stack(arrays, axis=1)
+        for arrays in zip(*(fold(found.errors[kind], codes, cases, limits) for kind in ALIGNMENTS), strict=True)
+    )
+    apart, rooted, _ = fold(np.where(found.rooted, found.apart, np.nan)[:, np.newaxis], codes, cases, limits)
     return {
-        "error": np.stack([np.where(shown[kind], found.errors[kind], 0.0).sum(axis=0) for kind in ALIGNMENTS]),
-        "joints": np.stack([shown[kind].sum(axis=0) for kind in ALIGNMENTS]),
-        "hits": np.stack([hits for hits, _ in near]),
-        "area": np.stack([area for _, area in near]),
-        "apart": np.array([found.apart[found.rooted].sum()]),
-        "rooted": np.array([int(found.rooted.sum())]),
-        "n": np.asarray(int((found.count > 0).sum())),
+        "error": error,
+        "joints": joints,
+        "hits": curve[:, :, [limit // STEP_MM for limit in THRESHOLDS_MM]],
+        "area": np.stack([curve[:, :, : upto // STEP_MM + 1].sum(axis=2) for upto in RANGES_MM], axis=2),
+        "apart": apart,
+        "rooted": rooted,
+        "n": np.bincount(codes[found.count > 0], minlength=cases),
     }
-
-
-def _near(found: Aligned, kind: str, shown: Array) -> tuple[Array, Array]:
-    """Return how many distances are within each threshold, and the sums of that over the ranges."""
-    curve = within(np.sort(found.errors[kind][shown]), grid(max(RANGES_MM)))
-    hits = np.array([curve[limit // STEP_MM] for limit in THRESHOLDS_MM])
-    return hits, np.array([curve[: upto // STEP_MM + 1].sum() for upto in RANGES_MM])
 
 
 def _added(parts: list[Array]) -> Array:
@@ -208,10 +218,8 @@ def _added(parts: list[Array]) -> Array:
 
 
 def _means(fields: Mapping[str, Array]) -> dict[str, Array]:
-    """Return the means of the sequence itself, for macro averages, and whether there are any."""
-    sums = np.array([math.fsum(row) for row in fields["error"].tolist()])
-    counts = fields["joints"].sum(axis=1)
-    mean = Scored.ratio(sums, counts)
+    """Return the means of the sequences themselves, for macro averages, and whether there are any."""
+    mean = Scored.ratio(fields["error"].sum(axis=2), fields["joints"].sum(axis=2))
     apart = Scored.ratio(fields["apart"], fields["rooted"])
     return {
         "mean": mean.values,
@@ -325,6 +333,7 @@ class _Share(_PoseMeasure):
     direction: ClassVar[Literal["up", "down"]] = "up"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = ""
+    shown: ClassVar[Shown | None] = None
 
     @property
     def prefix(self) -> str:
