@@ -37,7 +37,7 @@ from gnomon.core.signals import Skeletons, same_frame
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 from gnomon.measures.pose import KEYS, RANGES_MM, STEP_MM, THRESHOLDS_MM, TOLERANCE_M, grid
 from gnomon.numerics.folding import fold
-from gnomon.numerics.procrustes import ALIGNMENTS, FINE, align, root_pair
+from gnomon.numerics.procrustes import ALIGNMENTS, FINE, Aligned, align, root_pair
 
 Alignment = Literal["none", "root", "rigid", "similarity", "scale"]
 Average = Literal["micro", "macro"]
@@ -107,11 +107,21 @@ class _PoseMeasure(Measure):
     ) -> Tallies:
         """Sum many sequences at once: one row for each code 0 .. cases - 1 of the samples."""
         pelvis = (self.pelvis[0], self.pelvis[-1])
-        parts = [slice(start, start + PART) for start in range(0, max(len(truth), 1), PART)]
-        sums = [
-            _summed(truth[p], prediction[p], codes[p], cases, pelvis, None if seen is None else seen[p], p.start)
-            for p in parts
-        ]
+        sums = []
+        for start in range(0, max(len(truth), 1), PART):
+            part = slice(start, start + PART)
+            mask = None if seen is None or seen[part].all() else seen[part]
+            found = align(truth[part], prediction[part], keep=ALIGNMENTS, pelvis=pelvis, mask=mask)
+            _check_size(found, start)
+            sums.append(_summed(found, codes[part], cases))
+        return self._tallies({name: _added([part[name] for part in sums]) for name in sums[0]}, names)
+
+    def tally_aligned(self, found: Aligned, codes: Array, cases: int, names: tuple[str, ...]) -> Tallies:
+        """Sum what was aligned already, with this root and the distances of every alignment kept."""
+        _check_size(found, 0)
+        return self._tallies(_summed(found, codes, cases), names)
+
+    def _tallies(self, fields: dict[str, Array], names: tuple[str, ...]) -> Tallies:
         axes = {
             "alignment": tuple(labelled(kind, self.root) for kind in ALIGNMENTS),
             "joint": names,
@@ -119,7 +129,6 @@ class _PoseMeasure(Measure):
             "range": RANGES,
             "root": (self.root,),
         }
-        fields = {name: _added([part[name] for part in sums]) for name in sums[0]}
         return Tallies(LAYOUT, axes, {**fields, **_means(fields)})
 
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
@@ -183,15 +192,14 @@ def _check(truth: Skeletons, prediction: Skeletons) -> tuple[str, ...]:
     return names
 
 
-def _summed(
-    truth: Array, prediction: Array, codes: Array, cases: int, pelvis: tuple[int, int], seen: Array | None, start: int
-) -> dict[str, Array]:
-    """Sum a part of the samples, by case."""
-    mask = None if seen is None or seen.all() else seen
-    found = align(truth, prediction, keep=ALIGNMENTS, pelvis=pelvis, mask=mask)
+def _check_size(found: Aligned, start: int) -> None:
     lost = np.flatnonzero((found.status != FINE) & (found.count > 0))
     if lost.size:
         raise InputError(f"sample {start + int(lost[0])} holds coordinates too large to be squared: expected metres")
+
+
+def _summed(found: Aligned, codes: Array, cases: int) -> dict[str, Array]:
+    """Sum aligned samples by case."""
     limits = grid(max(RANGES_MM)) / 1000 + TOLERANCE_M
     error, joints, curve = (
         np.stack(arrays, axis=1)

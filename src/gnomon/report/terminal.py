@@ -51,6 +51,8 @@ def _show(console: Console, items: Sequence[Table | View]) -> None:
             _matrix(console, item)
         elif item.kind == "bars":
             _bars(console, item)
+        elif item.kind == "lines":
+            _lines(console, item)
 
 
 def _table(console: Console, table: Table) -> None:
@@ -98,4 +100,11 @@ def _bars(console: Console, view: View) -> None:
         console.print(line, soft_wrap=True)
     for note in view.notes:
         console.print(Text(f"  {note}"), style="dim", soft_wrap=True)
+    console.print()
+
+
+def _lines(console: Console, view: View) -> None:
+    """Print lines as they are, for those who search for them."""
+    for line in view.data["lines"]:
+        console.print(Text(line), soft_wrap=True)
     console.print()

@@ -1,0 +1,203 @@
+"""What a reader of these errors should know: each finding with its number."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import some
+from gnomon.core.evidence import Finding
+from gnomon.core.seeds import generator
+from gnomon.core.tallies import Array
+from gnomon.measures.pose import LARGEST_EXTENT
+from gnomon.numerics import kinematics
+from gnomon.numerics.procrustes import align
+from gnomon.suites.skeleton.files import KEPT
+from gnomon.suites.skeleton.poses import Poses, spread
+from gnomon.suites.skeleton.projection import Projector
+from gnomon.suites.skeleton.summaries import Tracker
+
+EFFECT_M = 1e-9
+"""Joints of two modalities that are nearer than this are the same."""
+STILL = (0.01, 0.5)
+"""Metres and degrees that the true cameras of a sequence may differ by."""
+MOST = 5_000
+"""Samples that costly checks look at; whole sequences are drawn until there are so many."""
+DRAWS = 64
+
+
+@dataclass(frozen=True)
+class Found:
+    """Findings, and the facts that claims and reports rest on."""
+
+    findings: tuple[Finding, ...]
+    facts: dict[str, Any]
+
+
+def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
+    """Look for everything."""
+    facts: dict[str, Any] = {}
+    found = [
+        _fusion(projector, tracker, facts),
+        _moving(projector, facts),
+        _sensitivity(projector, seed, facts),
+        _apart(projector),
+        _units(projector),
+        _smoothed(projector),
+        _merged(projector),
+    ]
+    facts["pa_invariance_m"] = _invariance(projector, tracker)
+    return Found(tuple(item for item in found if item is not None), facts)
+
+
+def _fusion(projector: Projector, tracker: Tracker, facts: dict[str, Any]) -> Finding | None:
+    settings = projector.settings
+    if settings.mode != "multi_sensor":
+        return None
+    effective = tracker.deviation > EFFECT_M
+    facts["fusion_effective"] = effective
+    facts["fusion_deviation_m"] = tracker.deviation
+    if effective or len(settings.modalities) < 2:
+        return None
+    why = "the rig is made of the predicted cameras themselves, so that it cancels in rig(m) H(m) = H(target)"
+    evidence = f"fusion has no effect: modalities differ by at most {tracker.deviation:.1e} m; {why}"
+    remedy = "use --rig robust, gt or file, or give joints by modality (pred_keypoints_<modality>)"
+    return Finding("degenerate-fusion", "warning", "fusion", evidence, remedy)
+
+
+def _moving(projector: Projector, facts: dict[str, Any]) -> Finding | None:
+    count = len(projector.sequences.named)
+    metres, degrees = spread(projector.poses("gt", projector.settings.target), projector.sequences.codes, count)
+    moving = (metres > STILL[0]) | (degrees > STILL[1])
+    facts["sensor_stands_still"] = int(not moving.any())
+    facts["true_camera_spread"] = {"metres": float(metres.max(initial=0)), "degrees": float(degrees.max(initial=0))}
+    if not moving.any():
+        return None
+    worst = projector.sequences.named[int(np.argmax(metres))].sequence
+    evidence = (
+        f"true {projector.settings.target} cameras move in {int(moving.sum())} of {count} sequences, by up to "
+        f"{metres.max():.3f} m and {degrees.max():.1f} degrees (farthest in {worst})"
+    )
+    if projector.settings.reference == "per_frame":
+        return Finding("moving-true-cameras", "info", "cameras", evidence, "every frame is taken in its own frame here")
+    remedy = "a frame that follows the person has no fixed sensor: use --reference per_frame, or --variant strict"
+    return Finding("moving-true-cameras", "warning", "cameras", evidence, remedy)
+
+
+def _sensitivity(projector: Projector, seed: int, facts: dict[str, Any]) -> Finding | None:
+    """Project through randomly chosen reference frames and see how far the mean error moves."""
+    if projector.settings.reference not in ("first", "medoid"):
+        return None
+    rng = generator(seed, "skeleton", "reference")
+    rows = _drawn(projector, rng)
+    target = projector.settings.target
+    truth, prediction = projector.poses("gt", target), projector.poses("pred", target)
+    codes = projector.sequences.codes
+    usable = np.flatnonzero(truth.ok & prediction.ok)
+    usable = usable[np.isin(codes[usable], np.unique(codes[rows]))]
+    rows = rows[np.isin(codes[rows], np.unique(codes[usable]))]
+    if not len(rows) or len(np.unique(codes[usable])) == len(usable):
+        return None
+    errors = [_once(projector, rows, _choice(usable, codes, rng), (truth, prediction)) for _ in range(DRAWS)]
+    low, high = min(errors), max(errors)
+    facts["reference_sensitivity"] = {"low_m": low, "high_m": high, "draws": DRAWS, "samples": len(rows)}
+    if high - low < 0.001:
+        return None
+    evidence = (
+        f"the choice of reference frames moves MPJPE between {1000 * low:.1f} and {1000 * high:.1f} mm "
+        f"({DRAWS} random choices, {len(rows)} samples)"
+    )
+    remedy = "use --reference mean or per_frame, and report the spread"
+    return Finding("reference-sensitivity", "warning", "reference", evidence, remedy)
+
+
+def _drawn(projector: Projector, rng: np.random.Generator) -> Array:
+    """Return kept samples of whole sequences, at least ``MOST`` if there are so many."""
+    kept = np.flatnonzero(projector.reasons == KEPT)
+    if len(kept) <= MOST:
+        return kept
+    codes = projector.sequences.codes[kept]
+    order = rng.permutation(np.unique(codes))
+    sizes = np.bincount(codes, minlength=len(projector.sequences.named))[order]
+    chosen = order[: int(np.searchsorted(np.cumsum(sizes), MOST)) + 1]
+    return kept[np.isin(codes, chosen)]
+
+
+def _choice(usable: Array, codes: Array, rng: np.random.Generator) -> Array:
+    """Return one usable sample of every sequence at random, by code; -1 where there is none."""
+    shuffled = rng.permutation(usable)
+    rows = np.full(int(codes.max()) + 1, -1)
+    rows[codes[shuffled]] = shuffled
+    return rows
+
+
+def _once(projector: Projector, rows: Array, chosen: Array, sides: tuple[Poses, Poses]) -> float:
+    at = chosen[projector.sequences.codes[rows]]
+    truth = sides[0].take(at).project(projector.file.truth[rows])
+    prediction = sides[1].take(at).project(projector.file.prediction[rows])
+    return float(np.linalg.norm(prediction - truth, axis=2).mean())
+
+
+def _apart(projector: Projector) -> Finding | None:
+    """Count sequences whose two sides take their reference from different frames."""
+    if projector.settings.reference != "first":
+        return None
+    target = projector.settings.target
+    firsts = [projector.first(side, target) for side in ("gt", "pred")]
+    both = (firsts[0] >= 0) & (firsts[1] >= 0)
+    different = np.flatnonzero(both & (firsts[0] != firsts[1]))
+    if not len(different):
+        return None
+    names = [projector.sequences.named[code].sequence for code in different]
+    evidence = f"truth and prediction take their reference camera from different frames in {some(names)}"
+    return Finding("references-apart", "warning", "reference", evidence, "use --reference medoid or per_frame")
+
+
+def _units(projector: Projector) -> Finding | None:
+    kept = np.flatnonzero(projector.reasons == KEPT)
+    rows = kept[:: max(len(kept) // MOST, 1)]
+    if not len(rows):
+        return None
+    seen = np.ones(projector.file.truth[rows].shape[:2], dtype=bool)
+    sizes = {
+        name: float(np.median(kinematics.extents(side[rows].astype(np.float64), seen)))
+        for name, side in (("truth", projector.file.truth), ("prediction", projector.file.prediction))
+    }
+    if max(sizes.values()) <= LARGEST_EXTENT and max(sizes.values()) < 100 * max(min(sizes.values()), 1e-12):
+        return None
+    text = ", ".join(f"{name} {size:.4g}" for name, size in sizes.items())
+    evidence = f"median extent of a skeleton: {text}; metres are expected, and nothing was converted"
+    return Finding("suspicious-units", "warning", "keypoints", evidence, "divide millimetres by 1000 before saving")
+
+
+def _smoothed(projector: Projector) -> Finding | None:
+    if projector.settings.window == 1 or projector.settings.smoothed not in ("gt", "both"):
+        return None
+    evidence = f"the truth was smoothed over {projector.settings.window} samples, which changes the target"
+    return Finding("smoothed-truth", "warning", "smoothing", evidence, "smooth the prediction alone: --smooth-on pred")
+
+
+def _merged(projector: Projector) -> Finding | None:
+    repeated = projector.sequences.repeated()
+    bad = np.flatnonzero(repeated)
+    if not len(bad):
+        return None
+    names = [projector.sequences.named[code].sequence for code in bad]
+    evidence = f"{int(repeated.sum())} samples repeat a frame number of their sequence: {some(names)}"
+    remedy = "several recordings were taken for one: name them apart with --group-by"
+    return Finding("merged-sequences", "warning", "sample ids", evidence, remedy)
+
+
+def _invariance(projector: Projector, tracker: Tracker) -> float | None:
+    """Return how far PA-MPJPE of samples moves under projection; None where smoothing or fusion change the shape."""
+    if projector.settings.window > 1 or tracker.deviation > EFFECT_M:
+        return None
+    kept = np.flatnonzero(projector.reasons == KEPT)
+    rows = kept[:: max(len(kept) // MOST, 1)]
+    if not len(rows):
+        return None
+    truth, prediction = (side[rows].astype(np.float64) for side in (projector.file.truth, projector.file.prediction))
+    found = align(truth, prediction, alignments=("similarity",))
+    return float(np.abs(found.sums["similarity"] / found.count - tracker.errors["pa_mpjpe"][rows]).max())

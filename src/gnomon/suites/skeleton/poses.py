@@ -1,0 +1,171 @@
+"""Camera poses in bulk: decoded, chained, inverted, applied; and the reference pose of each sequence.
+
+A pose maps ``x_camera = R x_world + t``. Rows stand for samples or for sequences; a row that is not ``ok`` holds the
+identity and is never used.
+
+References of a sequence
+------------------------
+``first``      the first usable camera, in the order that is given
+``medoid``     the usable camera with the smallest sum of distances to the others; a distance is the metres between the
+               translations plus the radians between the rotations. Both sides take the same frame where both have it:
+               cameras that move make two frames incomparable.
+``mean``       the mean translation and the chordal mean rotation of the usable cameras (Markley et al., 2007)
+``per_frame``  every sample has its own
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.core.tallies import Array
+from gnomon.numerics import rotations
+
+_BLOCK = 512
+"""Rows of a table of distances at a time."""
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Rotations ``(K, 3, 3)``, translations ``(K, 3)``, and which of them can be used."""
+
+    rotations: Array
+    translations: Array
+    ok: Array
+
+    @staticmethod
+    def decode(encodings: Array) -> Poses:
+        """Return ``(K, 9)`` encodings as poses; usable are those with finite T and q and a q that is not zero."""
+        turns, usable = rotations.from_quaternions(encodings[:, 3:7])
+        usable = usable & np.isfinite(encodings[:, :3]).all(axis=1)
+        turns = np.where(usable[:, np.newaxis, np.newaxis], turns, np.eye(3))
+        return Poses(turns, np.where(usable[:, np.newaxis], encodings[:, :3], 0.0), usable)
+
+    @staticmethod
+    def none(size: int) -> Poses:
+        """Return rows of which none can be used."""
+        return Poses(np.broadcast_to(np.eye(3), (size, 3, 3)), np.zeros((size, 3)), np.zeros(size, dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.ok)
+
+    def take(self, rows: Array) -> Poses:
+        """Return some rows; a negative row stands for none."""
+        ok = self.ok[rows] & (rows >= 0)
+        return Poses(self.rotations[rows], self.translations[rows], ok)
+
+    def inverse(self) -> Poses:
+        """Return the poses that undo these."""
+        back = self.rotations.transpose(0, 2, 1)
+        return Poses(back, -_apply(back, self.translations), self.ok)
+
+    def after(self, first: Poses) -> Poses:
+        """Return the poses that do `first`, then these."""
+        moved = _apply(self.rotations, first.translations) + self.translations
+        return Poses(self.rotations @ first.rotations, moved, self.ok & first.ok)
+
+    def project(self, joints: Array) -> Array:
+        """Return joints ``(K, J, 3)`` in the frames of the cameras."""
+        found = np.matmul(joints, self.rotations.transpose(0, 2, 1), dtype=np.float64)
+        found += self.translations[:, np.newaxis]
+        return np.asarray(found)
+
+    def centres(self) -> Array:
+        """Return where the cameras stand in the world."""
+        return self.inverse().translations
+
+
+def references(poses: Poses, codes: Array, count: int, kind: str) -> Poses:
+    """Return the reference of every sequence (of every sample for ``per_frame``).
+
+    Parameters
+    ----------
+    poses
+        One per sample, in the order in which a first one is looked for.
+    codes
+        The sequence of each sample.
+    count
+        How many sequences there are.
+    kind
+        One of those above.
+    """
+    if kind == "per_frame":
+        return poses
+    if kind == "first":
+        usable = np.flatnonzero(poses.ok)
+        found, places = np.unique(codes[usable], return_index=True)
+        rows = np.full(count, -1)
+        rows[found] = usable[places]
+        return poses.take(rows)
+    if kind == "medoid":
+        return poses.take(medoid_rows(poses, codes, count))
+    parts = split(np.where(poses.ok, codes, -1), count)
+    means = [_mean(poses, rows) for rows in parts]
+    ok = np.array([len(rows) > 0 for rows in parts])
+    return Poses(np.array([turn for turn, _ in means]), np.array([move for _, move in means]), ok)
+
+
+def medoid_rows(poses: Poses, codes: Array, count: int) -> Array:
+    """Return the row of every sequence's medoid, -1 where it has no usable camera."""
+    parts = split(np.where(poses.ok, codes, -1), count)
+    return np.array([_medoid(poses, rows) if len(rows) else -1 for rows in parts], dtype=np.int64)
+
+
+def medoids(poses: Poses, codes: Array, count: int, rows: Array) -> Poses:
+    """Return the camera of the given row of every sequence; where it cannot be used, the sequence's own medoid."""
+    given = poses.take(rows)
+    own = medoid_rows(poses, np.where(given.ok[codes], -1, codes), count) if not given.ok.all() else rows
+    return poses.take(np.where(given.ok, rows, own))
+
+
+def split(codes: Array, count: int) -> list[Array]:
+    """Return the rows of each code 0 .. count - 1, in their order; rows of other codes are left out."""
+    order = np.argsort(codes, kind="stable")
+    edges = np.searchsorted(codes[order], np.arange(count + 1))
+    return [order[a:b] for a, b in itertools.pairwise(edges)]
+
+
+def mean_rotation(turns: Array, weights: Array | None = None) -> Array:
+    """Return the rotation with the smallest (weighted) sum of squared chordal distances to `turns`."""
+    total = turns.mean(axis=0) if weights is None else np.tensordot(weights, turns, axes=1)
+    left, _, right = np.linalg.svd(total)
+    flip = np.sign(np.linalg.det(left @ right)) or 1.0
+    return np.asarray(left * np.array([1.0, 1.0, flip]) @ right)
+
+
+def spread(poses: Poses, codes: Array, count: int) -> tuple[Array, Array]:
+    """Return how far the cameras of each sequence are from its first, at most: metres between centres, degrees."""
+    first = references(poses, codes, count, "first")
+    base = first.take(codes)
+    used = poses.ok & base.ok
+    apart = np.linalg.norm(poses.centres() - base.centres(), axis=1)
+    angle = np.degrees(rotations.angles_of(poses.rotations, base.rotations))
+    out = []
+    for values in (apart, angle):
+        largest = np.zeros(count)
+        np.maximum.at(largest, codes[used], values[used])
+        out.append(largest)
+    return out[0], out[1]
+
+
+def _apply(turns: Array, points: Array) -> Array:
+    return np.asarray(np.einsum("kij,kj->ki", turns, points))
+
+
+def _medoid(poses: Poses, rows: Array) -> int:
+    sums = np.zeros(len(rows))
+    moves, turns = poses.translations[rows], poses.rotations[rows]
+    for start in range(0, len(rows), _BLOCK):
+        part = slice(start, start + _BLOCK)
+        apart = np.linalg.norm(moves[part, np.newaxis] - moves[np.newaxis], axis=2)
+        angle = rotations.angles_of(turns[part, np.newaxis], turns[np.newaxis])
+        sums[part] = (apart + angle).sum(axis=1)
+    return int(rows[np.argmin(sums)])
+
+
+def _mean(poses: Poses, rows: Array) -> tuple[Array, Array]:
+    if not len(rows):
+        return np.eye(3), np.zeros(3)
+    return mean_rotation(poses.rotations[rows]), poses.translations[rows].mean(axis=0)

@@ -1,0 +1,245 @@
+"""Both sides of a prediction file in the frame of the sensor, block by block, with every dropped sample accounted for.
+
+Blocks hold whole sequences, so that a sequence's result does not depend on what else the file holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
+from gnomon.suites.skeleton import fusion
+from gnomon.suites.skeleton.calibration import Rigs
+from gnomon.suites.skeleton.files import KEPT, NO_MODALITY, NO_REFERENCE, Predictions
+from gnomon.suites.skeleton.fusion import Weighing
+from gnomon.suites.skeleton.poses import Poses, medoid_rows, medoids, references
+from gnomon.suites.skeleton.sequences import Sequences
+
+BLOCK = 1 << 14
+"""Samples from which on a block ends with its sequence."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that a projection depends on, resolved."""
+
+    mode: str
+    target: str
+    modalities: tuple[str, ...]
+    sensors: tuple[tuple[str, int], ...]
+    weighing: Weighing
+    rig: str
+    reference: str
+    window: int
+    smoothed: str
+    by_frame: bool
+    """Whether a first camera is looked for in the order of frames instead of that of the file."""
+
+    def sensor(self, modality: str) -> int:
+        """Return the index of the sensor of a modality."""
+        return dict(self.sensors).get(modality, 0)
+
+    def record(self) -> dict[str, Any]:
+        """Return what a reader needs to do the same."""
+        many = self.mode == "multi_sensor"
+        unused = "not used"
+        return {
+            "projection_mode": self.mode,
+            "target_modality": self.target,
+            "fusion_modalities": ",".join(self.modalities) if many else unused,
+            "fusion_mode": self.weighing.mode if many else unused,
+            "reliability_source": self.weighing.source if many and self.weighing.mode != "mean" else unused,
+            "tau_cross": self.weighing.tau_cross,
+            "tau_t": self.weighing.tau_t,
+            "tau_r": self.weighing.tau_r,
+            "hard_gate_ratio": self.weighing.gate,
+            "smooth_window": self.window,
+            "smooth_on": self.smoothed if self.window > 1 else "off",
+            "rig": self.rig if many else unused,
+            "reference": self.reference,
+            "sensor_index_by_modality": ",".join(f"{name}:{index}" for name, index in self.sensors),
+            "order": "by frame" if self.by_frame else "as in the file",
+        }
+
+
+@dataclass(frozen=True)
+class Block:
+    """Kept samples of whole sequences, by sequence and frame, both sides in the target's frame."""
+
+    rows: Array
+    """Their places in the file."""
+    codes: Array
+    prediction: Array
+    truth: Array
+    deviation: Array
+    """Largest distance between the joints of two fused modalities, by sample."""
+
+
+class Projector:
+    """The cameras of a file under some settings; gives the blocks."""
+
+    def __init__(self, file: Predictions, sequences: Sequences, settings: Settings, rigs: Rigs | None = None) -> None:
+        self.file, self.sequences, self.settings = file, sequences, settings
+        self.order = sequences.order()
+        self._look = self.order if settings.by_frame else np.arange(len(file))
+        self._decoded: dict[tuple[str, str], Poses] = {}
+        count = len(sequences.named)
+        self.truth = self._reference("gt", settings.target)
+        self.reasons = file.reasons.copy()
+        self._drop(~self._on_samples(self.truth).ok, NO_REFERENCE)
+        self.motions: dict[str, Poses] = {}
+        """By modality, per sequence or per sample: from the canonical frame into the target's."""
+        self.stable = np.ones((len(settings.modalities), count))
+        if settings.mode == "seq_lidar_ref":
+            self.motions[settings.target] = self._reference("pred", settings.target)
+            self._drop(~self._on_samples(self.motions[settings.target]).ok, NO_REFERENCE)
+            return
+        for index, name in enumerate(settings.modalities):
+            self.motions[name] = self._motion(name, rigs)
+            if settings.weighing.mode != "mean" and settings.weighing.source != "cross_sensor":
+                poses, codes = self.poses("pred", name).take(self._look), sequences.codes[self._look]
+                self.stable[index] = fusion.temporal(poses, codes, count, settings.weighing)
+        self._drop(~np.any([self._active(name) for name in settings.modalities], axis=0), NO_MODALITY)
+
+    def poses(self, side: str, modality: str) -> Poses:
+        """Return the camera of every sample."""
+        key = side, modality
+        if key not in self._decoded:
+            stream = self.file.cameras[side].stream(modality, self.settings.sensor(modality))
+            self._decoded[key] = Poses.decode(stream)
+        return self._decoded[key]
+
+    def first(self, side: str, modality: str) -> Array:
+        """Return the sample that a first reference camera is taken from, by sequence; -1 where there is none."""
+        usable = self._look[self.poses(side, modality).ok[self._look]]
+        found, places = np.unique(self.sequences.codes[usable], return_index=True)
+        rows = np.full(len(self.sequences.named), -1)
+        rows[found] = usable[places]
+        return rows
+
+    def blocks(self) -> Iterator[Block]:
+        """Yield the kept samples."""
+        kept = self.order[self.reasons[self.order] == KEPT]
+        codes = self.sequences.codes[kept]
+        ends = np.flatnonzero(np.diff(codes, append=-1)) + 1
+        start = 0
+        while start < len(kept):
+            place = min(int(np.searchsorted(ends, start + BLOCK)), len(ends) - 1)
+            end = int(ends[place])
+            yield self._block(kept[start:end], codes[start:end])
+            start = end
+
+    def _block(self, rows: Array, codes: Array) -> Block:
+        truth = self._at(self.truth, rows, codes).project(self.file.truth[rows])
+        if self.settings.mode == "seq_lidar_ref":
+            motion = self.motions[self.settings.target]
+            prediction = self._at(motion, rows, codes).project(self.file.prediction[rows])
+            deviation = np.zeros(len(rows))
+        else:
+            names = self.settings.modalities
+            parts = [self._at(self.motions[name], rows, codes).project(self._joints(name, rows)) for name in names]
+            active = np.array([self._active(name)[rows] for name in names])
+            parts = [np.where(on[:, np.newaxis, np.newaxis], part, 0.0) for part, on in zip(parts, active, strict=True)]
+            target = names.index(self.settings.target) if self.settings.target in names else None
+            fused = fusion.fuse(parts, active, target, self.stable[:, codes], self.settings.weighing)
+            prediction, deviation = fused.joints, fused.deviation
+        window, sides = self.settings.window, self.settings.smoothed
+        if window > 1 and sides in ("pred", "both"):
+            prediction = smooth(prediction, codes, window)
+        if window > 1 and sides in ("gt", "both"):
+            truth = smooth(truth, codes, window)
+        return Block(rows, codes, prediction, truth, deviation)
+
+    def _joints(self, modality: str, rows: Array) -> Array:
+        own = self.file.by_modality.get(modality)
+        return (self.file.prediction if own is None else own)[rows]
+
+    def _active(self, modality: str) -> Array:
+        """Return which samples a modality can be used for."""
+        found = self._on_samples(self.motions[modality]).ok
+        own = self.file.by_modality.get(modality)
+        return found if own is None else found & np.isfinite(own).all(axis=(1, 2))
+
+    def _motion(self, modality: str, rigs: Rigs | None) -> Poses:
+        kind, target = self.settings.rig, self.settings.target
+        here = self._reference("pred", modality)
+        if modality == target and kind != "pred":
+            return here
+        if kind == "pred":
+            rig = self._reference("pred", target).after(here.inverse())
+        elif kind == "gt":
+            rig = self._reference("gt", target).after(self._reference("gt", modality).inverse())
+        elif kind == "robust":
+            to, of = (self.poses("pred", name) for name in (target, modality))
+            rig = fusion.robust_rig(to, of, self.sequences.codes, len(self.sequences.named))
+        else:
+            if rigs is None:
+                raise InputError("--rig file needs --rig-file FILE with the calibration")
+            rig = rigs.of(modality, [named.sequence for named in self.sequences.named])
+        if len(rig) != len(here):
+            rig, here = self._on_samples(rig), self._on_samples(here)
+        return rig.after(here)
+
+    def _reference(self, side: str, modality: str) -> Poses:
+        if self.settings.reference == "per_frame":
+            return self.poses(side, modality)
+        poses, codes = self.poses(side, modality), self.sequences.codes
+        count = len(self.sequences.named)
+        if self.settings.reference == "medoid":
+            return medoids(poses, codes, count, self._shared)
+        return references(poses.take(self._look), codes[self._look], count, self.settings.reference)
+
+    @cached_property
+    def _shared(self) -> Array:
+        """Samples in which both sides know the target's camera, by the true one: candidates for a common medoid."""
+        both = self.poses("gt", self.settings.target).ok & self.poses("pred", self.settings.target).ok
+        truth = self.poses("gt", self.settings.target)
+        rows = Poses(truth.rotations, truth.translations, both)
+        return medoid_rows(rows, self.sequences.codes, len(self.sequences.named))
+
+    def _at(self, poses: Poses, rows: Array, codes: Array) -> Poses:
+        return poses.take(rows if self._per_sample(poses) else codes)
+
+    def _on_samples(self, poses: Poses) -> Poses:
+        return poses if self._per_sample(poses) else poses.take(self.sequences.codes)
+
+    def _per_sample(self, poses: Poses) -> bool:
+        return len(poses) == len(self.file) and self.settings.reference == "per_frame"
+
+    def _drop(self, which: Array, reason: int) -> None:
+        self.reasons[which & (self.reasons == KEPT)] = reason
+
+
+def smooth(joints: Array, codes: Array, window: int) -> Array:
+    """Return the moving average over an odd window, cut at the ends of sequences; rows lie by sequence and frame."""
+    total = np.zeros_like(joints)
+    counts = np.zeros(len(joints))
+    half = window // 2
+    for shift in range(-half, half + 1):
+        here = slice(max(0, -shift), len(joints) - max(0, shift))
+        there = slice(max(0, shift), len(joints) + min(0, shift))
+        same = codes[here] == codes[there]
+        total[here][same] += joints[there][same]
+        counts[here] += same
+    return np.asarray(total / counts[:, np.newaxis, np.newaxis])
+
+
+def arms(settings: Settings) -> dict[str, Settings]:
+    """Return the four arms of the published ablation."""
+    many = replace(settings, mode="multi_sensor")
+
+    def weighed(mode: str, source: str) -> Settings:
+        return replace(many, weighing=replace(settings.weighing, mode=mode, source=source))
+
+    return {
+        "seq_lidar_ref": replace(settings, mode="seq_lidar_ref", target="lidar"),
+        "multi_sensor + mean": weighed("mean", settings.weighing.source),
+        "multi_sensor + weighted + cross_sensor": weighed("weighted", "cross_sensor"),
+        "multi_sensor + hard_gate + hybrid": weighed("hard_gate", "hybrid"),
+    }

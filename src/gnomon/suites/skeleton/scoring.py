@@ -1,0 +1,256 @@
+"""Verbs ``score`` and ``run``: prediction files to errors in the frame of the sensor."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gnomon.core import options as opt
+from gnomon.core.cases import Roster, join
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array, Tallies
+from gnomon.intake.sources import check_names, named
+from gnomon.measures.skeletons import MPJPE
+from gnomon.numerics.procrustes import ALIGNMENTS, align
+from gnomon.runs.run import Evaluation
+from gnomon.runs.seal import hash_file
+from gnomon.suites.skeleton import calibration, files, findings, sequences, summaries
+from gnomon.suites.skeleton.files import KEPT, REASONS, Predictions
+from gnomon.suites.skeleton.fusion import Weighing
+from gnomon.suites.skeleton.options import ScoreOptions
+from gnomon.suites.skeleton.projection import Projector, Settings, arms
+from gnomon.suites.skeleton.protocol import protocol
+from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
+
+LIDAR = "lidar"
+
+
+@dataclass(frozen=True)
+class Source:
+    """One prediction file, read."""
+
+    name: str
+    file: Predictions
+    sequences: Sequences
+    sha256: str
+    joints: tuple[str, ...]
+    pelvis: tuple[int, ...]
+
+    @property
+    def root(self) -> tuple[int, int]:
+        """The two joints (perhaps the same one) whose middle is the root."""
+        return self.pelvis[0], self.pelvis[-1]
+
+
+def score(options: ScoreOptions) -> list[Evaluation]:
+    """Score every file in every asked variant and arm."""
+    given = [named(text) for text in options.pred_file]
+    check_names([name for name, _ in given])
+    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
+    settled = {variant: settings(options, variant) for variant in variants}
+    rigs = calibration.read(options.rig_file) if options.rig_file else None
+    evaluations = []
+    for name, path in given:
+        source = _source(name, path, options)
+        for variant, base in settled.items():
+            chosen = arms(base) if options.ablation else {"": base}
+            for arm, each in chosen.items():
+                evaluations.append(_evaluate(source, variant, arm, each, rigs, options))
+    return evaluations
+
+
+def settings(options: ScoreOptions, variant: str) -> Settings:
+    """Resolve what was asked for; the strict variant closes what is wrong with the published one."""
+    if options.smooth_window % 2 == 0:
+        raise InputError(f"--smooth-window {options.smooth_window}: expected an odd number of samples, 1 for none")
+    strict = variant == "strict"
+    modalities = tuple(dict.fromkeys(m.strip().lower() for m in options.fusion_modalities.split(",") if m.strip()))
+    if not modalities:
+        raise InputError("--fusion-modalities: expected at least one modality, such as rgb,lidar")
+    target = LIDAR if options.projection_mode == "seq_lidar_ref" else options.target_modality.lower()
+    rig = options.rig or ("robust" if strict else "pred")
+    if options.rig_file and rig != "file":
+        raise InputError(f"--rig-file is only read with --rig file, but the rig is {rig}; give --rig file")
+    smoothed = options.smooth_on
+    if strict and smoothed != "pred":
+        smoothed = "pred" if smoothed == "both" else "none"
+    return Settings(
+        mode=options.projection_mode,
+        target=target,
+        modalities=modalities,
+        sensors=_sensors(options.sensor_index_by_modality, {target, *modalities}),
+        weighing=Weighing(
+            options.fusion_mode,
+            options.reliability_source,
+            options.cross_sensor_tau,
+            options.temporal_trans_tau,
+            options.temporal_rot_tau_deg,
+            options.hard_gate_ratio,
+        ),
+        rig=rig,
+        reference=options.reference or ("per_frame" if strict else "first"),
+        window=options.smooth_window,
+        smoothed=smoothed,
+        by_frame=strict,
+    )
+
+
+def _sensors(text: str, modalities: set[str]) -> tuple[tuple[str, int], ...]:
+    found = dict.fromkeys(sorted(modalities), 0)
+    for part in filter(None, (item.strip() for item in text.split(","))):
+        name, colon, index = part.partition(":")
+        if not colon or not index.strip().isdecimal():
+            raise InputError(f"--sensor-index-by-modality: {part!r}, expected MODALITY:NUMBER, as lidar:0,rgb:0")
+        found[name.strip().lower()] = int(index)
+    return tuple(found.items())
+
+
+def _source(name: str, path: str, options: ScoreOptions) -> Source:
+    indices = {LIDAR: options.lidar_modality_index, "rgb": options.rgb_modality_index}
+    file = files.read(
+        path,
+        prediction=options.pred_keypoints_key,
+        truth=options.gt_keypoints_key,
+        prediction_cameras=options.pred_cameras_key,
+        truth_cameras=options.gt_cameras_key,
+        columns={modality: index for modality, index in indices.items() if index is not None},
+    )
+    size = file.prediction.shape[1]
+    names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
+    if names and len(names) != size:
+        raise InputError(f"--joint-names: {len(names)} names, but {path} has {size} joints")
+    return Source(
+        name,
+        file,
+        sequences.find(file.ids, len(file), options.group_by),
+        hash_file(file.path),
+        names or tuple(map(str, range(size))),
+        _pelvis(options.pelvis_index, size),
+    )
+
+
+def _pelvis(text: str, size: int) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and int(part) < max(size, 1) for part in parts):
+        raise InputError(f"--pelvis-index {text!r}: expected a joint from 0 to {size - 1}, or two of them as A,B")
+    return tuple(map(int, parts))
+
+
+def _evaluate(
+    source: Source,
+    variant: str,
+    arm: str,
+    settled: Settings,
+    rigs: calibration.Rigs | None,
+    options: ScoreOptions,
+) -> Evaluation:
+    projector = Projector(source.file, source.sequences, settled, rigs)
+    measure = MPJPE(source.pelvis)
+    count = len(source.sequences.named)
+    bones = summaries.parse_bones(options.bones, len(source.joints))
+    tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones)
+    rows: list[Tallies] = []
+    for block in projector.blocks():
+        present, local = np.unique(block.codes, return_inverse=True)
+        aligned = align(block.truth, block.prediction, keep=ALIGNMENTS, pelvis=source.root)
+        part = measure.tally_aligned(aligned, local, len(present), source.joints)
+        rows.append(_placed(part, present, count))
+        tracker.add(block, aligned)
+    empty = np.empty((0, len(source.joints), 3))
+    blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
+    tallies = _joined(rows, blank)
+    roster = _roster(source.sequences)
+    found = findings.look(projector, tracker, options.seed)
+    record = settled.record()
+    tags = tuple(roster.tags)
+    return Evaluation(
+        protocol=protocol(source.joints, source.pelvis, variant, tags, roster.level),
+        suite="skeleton",
+        system=f"{source.name}: {arm}" if arm else source.name,
+        roster=roster,
+        tallies={measure.family: tallies},
+        data=_data_digest(source),
+        table=_table(source, projector, tracker),
+        coverage=_coverage(projector),
+        findings=found.findings,
+        inputs=({"path": str(source.file.path), "sha256": source.sha256},),
+        options={**opt.record(replace(options, pred_file=(str(source.file.path),))), **record},
+        facts={**found.facts, "settings": record, "summary": tracker.record(), "cameras": summaries.cameras(projector)},
+    )
+
+
+def _placed(part: Tallies, present: Array, count: int) -> Tallies:
+    """Put rows of some sequences in their places among all."""
+    fields = {}
+    for field in part.layout:
+        values = part.fields[field.name]
+        fields[field.name] = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
+        fields[field.name][present] = values
+    return Tallies(part.layout, part.axes, fields)
+
+
+def _joined(rows: list[Tallies], blank: Tallies) -> Tallies:
+    """Add tallies of different sequences: every row is in one of them only."""
+    fields = {name: array.copy() for name, array in blank.fields.items()}
+    for part in rows:
+        for name, array in part.fields.items():
+            fields[name] += array
+    return Tallies(blank.layout, blank.axes, fields)
+
+
+def _roster(found: Sequences) -> Roster:
+    subjects = [named.subject for named in found.named]
+    actions = [named.action for named in found.named]
+    level = "subject" if all(subjects) else "sequence"
+    ids = [named.sequence for named in found.named]
+    if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people
+        ids = [f"{named.subject}/{named.sequence}" if named.subject else named.sequence for named in found.named]
+    groups = tuple(subjects) if level == "subject" else tuple(ids)
+    tags = {"action": tuple(actions)} if all(actions) and len(set(actions)) > 1 else {}
+    return Roster(tuple(join((name,)) for name in ids), groups, tags, level)
+
+
+def _coverage(projector: Projector) -> dict[str, Any]:
+    counts = np.bincount(projector.reasons, minlength=len(REASONS))
+    dropped = {reason: int(counts[code]) for code, reason in enumerate(REASONS) if code != KEPT and counts[code]}
+    return {
+        "complete": True,
+        "samples": {"total": len(projector.file), "valid": int(counts[KEPT]), "dropped": dropped},
+    }
+
+
+def _data_digest(source: Source) -> str:
+    """Return the fingerprint of the truth: ids, true joints, true cameras."""
+    state = hashlib.sha256()
+    for text in source.file.ids or ():
+        state.update(text.encode() + b"\0")
+    state.update(np.ascontiguousarray(source.file.truth).data)
+    for array in source.file.cameras["gt"].arrays():
+        state.update(np.ascontiguousarray(array).data)
+    return state.hexdigest()
+
+
+def _table(source: Source, projector: Projector, tracker: summaries.Tracker) -> pa.Table:
+    """Return what was scored, a row per sample in the order of the file."""
+    names = [named.sequence for named in source.sequences.named]
+    frames = pa.array(source.sequences.frames, mask=source.sequences.frames == NO_FRAME)
+    columns: dict[str, Any] = {
+        "sample": pa.array(source.file.ids) if source.file.ids else pa.array(map(str, range(len(source.file)))),
+        "sequence": _coded(source.sequences.codes, names),
+        "frame": frames,
+        "dropped": _coded(projector.reasons, REASONS),
+    }
+    missing = projector.reasons != KEPT
+    columns |= {name: pa.array(values, mask=missing) for name, values in tracker.errors.items()}
+    return pa.table(columns)
+
+
+def _coded(codes: Array, names: Sequence[str]) -> pa.Array:
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int64)), pa.array(names, pa.string())).cast(
+        pa.string()
+    )

@@ -1,0 +1,120 @@
+"""Sequences and frames of samples, read from their ids.
+
+The usual rule: the sequence is the first ``p<digits>_a<digits>`` of the id, else its first two fields between
+underscores; the frame is the number at its end. Subject and action are the two numbers. Another rule is a regular
+expression with the named group ``sequence`` and perhaps ``frame``, ``subject`` and ``action``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
+from gnomon.intake.faults import shown
+
+USUAL = re.compile(r"(?P<sequence>p(?P<subject>\d+)_a(?P<action>\d+))", re.ASCII)
+NO_FRAME = -1
+LONGEST = 18
+"""Digits of a frame number; what is longer is no frame number."""
+ALL = "all"
+"""The one sequence of samples without ids."""
+
+
+class Named(NamedTuple):
+    """What an id says besides its frame."""
+
+    sequence: str
+    subject: str = ""
+    action: str = ""
+
+
+@dataclass(frozen=True)
+class Sequences:
+    """Which sequence and frame every sample belongs to."""
+
+    codes: Array
+    """Index of the sequence by sample; sequences are numbered as they first appear."""
+    frames: Array
+    """Number of the frame by sample, or ``NO_FRAME``."""
+    named: tuple[Named, ...]
+
+    def order(self) -> Array:
+        """Return the samples by sequence, inside of it by frame; by place in the file where a frame is unknown."""
+        unknown = np.zeros(len(self.named), dtype=bool)
+        unknown[self.codes[self.frames == NO_FRAME]] = True
+        return np.lexsort((np.where(unknown[self.codes], 0, self.frames), self.codes))
+
+    def repeated(self) -> Array:
+        """Return how many samples of every sequence repeat the frame number of another one of it."""
+        known = self.frames != NO_FRAME
+        pairs = np.stack([self.codes[known], self.frames[known]], axis=1)
+        found, counts = np.unique(pairs, axis=0, return_counts=True)
+        return np.bincount(found[:, 0], weights=counts - 1, minlength=len(self.named)).astype(np.int64)
+
+
+def find(ids: Sequence[str] | None, n: int, rule: str = "") -> Sequences:
+    """Return the sequences of n samples by their ids; without ids they are one."""
+    if ids is None:
+        return Sequences(np.zeros(n, dtype=np.int64), np.full(n, NO_FRAME), (Named(ALL),))
+    pattern = _compiled(rule) if rule else None
+    codes, frames = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
+    known: dict[Named, int] = {}
+    if pattern is not None:
+        for index, text in enumerate(ids):
+            name, frames[index] = _by_rule(text, pattern)
+            codes[index] = known.setdefault(name, len(known))
+        return Sequences(codes, frames, tuple(known))
+    stems: dict[str, int] = {}
+    listed_codes, listed_frames = [], []
+    for text in ids:  # a million ids: what stands before the last underscore repeats, and is looked at once
+        stem, _, tail = text.rpartition("_")
+        numbered = tail.isascii() and tail.isdecimal() and len(tail) <= LONGEST
+        code = stems.get(stem) if numbered else None
+        if code is None:
+            name = _usual(text)
+            code = known.setdefault(name, len(known))
+            if numbered and _usual(stem) == name:
+                stems[stem] = code
+        listed_codes.append(code)
+        listed_frames.append(int(tail) if numbered else _trailing(text))
+    return Sequences(np.array(listed_codes, dtype=np.int64), np.array(listed_frames, dtype=np.int64), tuple(known))
+
+
+def _compiled(rule: str) -> re.Pattern[str]:
+    try:
+        pattern = re.compile(rule)
+    except re.error as error:
+        raise InputError(f"--group-by {shown(rule, 80)!r} is not a regular expression: {error}") from error
+    if "sequence" not in pattern.groupindex:
+        raise InputError(f"--group-by {shown(rule, 80)!r}: expected a named group (?P<sequence>...) in it")
+    return pattern
+
+
+def _by_rule(text: str, pattern: re.Pattern[str]) -> tuple[Named, int]:
+    found = pattern.search(text)
+    if found is None or found["sequence"] is None:
+        raise InputError(f"--group-by: sample id {shown(text, 80)!r} does not match; widen the expression")
+    parts = found.groupdict()
+    name = Named(parts["sequence"], parts.get("subject") or "", parts.get("action") or "")
+    if "frame" not in parts:
+        return name, _trailing(text)
+    frame = parts["frame"] or ""
+    return name, int(frame) if frame.isascii() and frame.isdecimal() and len(frame) <= LONGEST else NO_FRAME
+
+
+def _usual(text: str) -> Named:
+    found = USUAL.search(text)
+    if found:
+        return Named(found["sequence"], f"p{found['subject']}", f"a{found['action']}")
+    return Named("_".join(text.split("_")[:2]))
+
+
+def _trailing(text: str) -> int:
+    digits = len(text) - len(text.rstrip("0123456789"))
+    return int(text[-digits:]) if 0 < digits <= LONGEST else NO_FRAME

@@ -1,0 +1,1 @@
+"""What is behind ``gnomon simulate skeleton``: bodies, how they move, sensors that see them, systems that err."""
