@@ -22,7 +22,7 @@ scores that are undefined.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,14 +85,7 @@ class Groups:
     @cached_property
     def draws(self) -> tuple[Totals, ...]:
         """Bootstrap totals, in batches; kept for the next measure of the family."""
-        return tuple(self._draw())
-
-    def _draw(self) -> Iterator[Totals]:
-        rng = generator(self.plan.seed, "bootstrap")
-        width = max(self.n, *(array[0].size for array in self.tallies.fields.values()))
-        step = max(1, CHUNK // width)
-        for start in range(0, self.plan.resamples, step):
-            yield self.tallies.weighted(draw_counts(self.n, min(step, self.plan.resamples - start), rng))
+        return tuple(drawn(self.tallies, self.plan.resamples, generator(self.plan.seed, "bootstrap")))
 
     @cached_property
     def rows(self) -> Totals:
@@ -121,7 +114,7 @@ def interval(measure: Measure, groups: Groups) -> Interval:
     if not bool(whole.defined):
         return Interval(None, None, "the score itself is undefined")
     frozen = measure.freeze(groups.total)
-    notes = _notes(measure, groups, frozen)
+    notes = remarks(measure, groups, frozen)
     if plan.method == "jackknife-t":
         return _jackknife_t(measure, groups, frozen, float(whole.values), notes)
     if plan.method in ("percentile", "bca"):
@@ -136,13 +129,25 @@ def draw_counts(groups: int, resamples: int, rng: np.random.Generator) -> Array:
     return np.bincount(picks.ravel(), minlength=resamples * groups).reshape(resamples, groups)
 
 
+def drawn(tallies: Tallies, resamples: int, rng: np.random.Generator) -> Iterator[Totals]:
+    """Yield bootstrap totals of one row per group, in batches of bounded size."""
+    step = max(1, CHUNK // width(tallies))
+    for start in range(0, resamples, step):
+        yield tallies.weighted(draw_counts(tallies.n_cases, min(step, resamples - start), rng))
+
+
+def width(tallies: Tallies) -> int:
+    """Return how many numbers one replicate holds: those of its widest field, or its weights."""
+    return max(tallies.n_cases, *(int(array[0].size) for array in tallies.fields.values()))
+
+
 def replicates(measure: Measure, groups: Groups, frozen: Array | None) -> Scored:
     """Score bootstrap replicates: draws of as many groups, with replacement."""
     parts = [measure.score(totals, frozen) for totals in groups.draws]
     return Scored(np.concatenate([p.values for p in parts]), np.concatenate([p.defined for p in parts]))
 
 
-def t_quantile(p: float, df: int) -> float:
+def t_quantile(p: float, df: float) -> float:
     """Return the p-quantile of Student's t with df degrees of freedom."""
     from scipy.special import stdtrit
 
@@ -162,24 +167,38 @@ def _jackknife_t(measure: Measure, groups: Groups, frozen: Array | None, value: 
     if no_spread(scored.values):
         return Interval(None, None, same(groups), tuple(notes))
     half = t_quantile(0.5 + groups.plan.level / 2, groups.n - 1) * jackknife_se(scored.values)
-    return _clipped(measure, value - half, value + half, notes)
+    return clipped(measure, value - half, value + half, notes)
 
 
 def _bootstrap(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
+    def bent(kept: Array, tails: Array) -> Array:
+        return _bca_tails(measure.score(groups.left_out, frozen), value, kept, tails)
+
     scored = replicates(measure, groups, frozen)
+    bend = bent if groups.plan.method == "bca" else None
+    return between(measure, scored, groups.plan.level, notes, same(groups), bend)
+
+
+def between(
+    measure: Measure,
+    scored: Scored,
+    level: float,
+    notes: list[str],
+    why_same: str,
+    bend: Callable[[Array, Array], Array] | None = None,
+) -> Interval:
+    """Return the quantiles of replicates at the tails of a level; ``bend`` moves the tails, given the sorted values."""
     kept = np.sort(scored.values[scored.defined])
-    lost, drawn = len(scored.values) - len(kept), len(scored.values)
-    if lost > drawn // 10:
-        return Interval(None, None, f"undefined (no score in {lost} of {drawn} replicates)", tuple(notes))
+    lost, made = len(scored.values) - len(kept), len(scored.values)
+    if lost > made // 10:
+        return Interval(None, None, f"undefined (no score in {lost} of {made} replicates)", tuple(notes))
     if lost:
-        notes.append(f"{lost} of {drawn} replicates left out: score undefined there")
+        notes.append(f"{lost} of {made} replicates left out: score undefined there")
     if no_spread(kept):
-        return Interval(None, None, same(groups), tuple(notes))
-    tails = np.array([0.5 - groups.plan.level / 2, 0.5 + groups.plan.level / 2])
-    if groups.plan.method == "bca":
-        tails = _bca_tails(measure.score(groups.left_out, frozen), value, kept, tails)
-    low, high = np.quantile(kept, tails)
-    return _clipped(measure, float(low), float(high), notes)
+        return Interval(None, None, why_same, tuple(notes))
+    tails = np.array([0.5 - level / 2, 0.5 + level / 2])
+    low, high = np.quantile(kept, tails if bend is None else bend(kept, tails))
+    return clipped(measure, float(low), float(high), notes)
 
 
 def _bca_tails(left: Scored, value: float, kept: Array, tails: Array) -> Array:
@@ -209,12 +228,14 @@ def gaps(groups: Groups, defined: Array) -> str:
     return f"undefined ({groups.name(int((~defined).sum()))} cannot be left out: there is no score without)"
 
 
-def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:
+def clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:
+    """Return an interval within the range of the measure."""
     floor, ceiling = measure.bounds
     return Interval(max(floor, low), min(ceiling, high), "", tuple(notes))
 
 
-def _notes(measure: Measure, groups: Groups, frozen: Array | None) -> list[str]:
+def remarks(measure: Measure, groups: Groups, frozen: Array | None) -> list[str]:
+    """Return what qualifies an interval over these groups: few of them, or classes that rest on few."""
     notes = []
     if groups.n < FEW_GROUPS:
         notes.append(f"interval rests on only {groups.name(groups.n)}")

@@ -14,18 +14,19 @@ Class sets that depend on the prediction are recomputed in every swap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from gnomon.core.errors import InputError
-from gnomon.core.measure import Measure
+from gnomon.core.measure import Measure, Scored
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array, Tallies, Totals, union
 from gnomon.inference.intervals import (
     CHUNK,
     FEW_GROUPS,
+    ROUNDING,
     Groups,
     Plan,
     gaps,
@@ -33,6 +34,7 @@ from gnomon.inference.intervals import (
     no_spread,
     same,
     t_quantile,
+    width,
 )
 
 EXACT_GROUPS = 13
@@ -58,10 +60,7 @@ class Paired:
 
 def compare(measure: Measure, a: Groups, b: Groups) -> Paired:
     """Compare two systems over the same groups, in the same order."""
-    if a.n != b.n:
-        raise InputError(f"A has {a.name(a.n)} and B has {b.name(b.n)}: compare them on the same ones")
-    axes = {name: union([a.tallies.axes[name], b.tallies.axes[name]]) for name in a.tallies.axes}
-    a, b = (Groups(side.tallies.relabel(axes), a.plan, a.level) for side in (a, b))
+    a, b = align(a, b)
     score_a, score_b = measure.score(a.total), measure.score(b.total)
     if not (bool(score_a.defined) and bool(score_b.defined)):
         side = "A" if not bool(score_a.defined) else "B"
@@ -70,55 +69,111 @@ def compare(measure: Measure, a: Groups, b: Groups) -> Paired:
     if a.n < 2:
         why = f"undefined ({a.name(a.n)})"
         return Paired(difference, None, None, None, a.n, False, None, why, why)
-    exact = a.n <= EXACT_GROUPS
-    p = _swap_p(measure, a, b, difference, exact)
     low, high, interval_why = _interval(measure, a, b, difference)
-    if a.plan.method == "none":
-        low, high, interval_why = None, None, "not asked for"
-    smallest = 2.0 / 2**a.n if exact else 1.0 / (a.plan.resamples + 1)
-    notes = []
-    if a.n < FEW_GROUPS:
-        notes.append(f"only {a.name(a.n)}: the smallest attainable p is {smallest:.3g}")
-    return Paired(difference, low, high, p, a.n, exact, smallest, "", interval_why, tuple(notes))
+    scale = max(abs(float(score_a.values)), abs(float(score_b.values)))
+
+    def after(swaps: Array) -> Scored:
+        return swapped_difference(measure, a.tallies, b.tallies, swaps)
+
+    p, exact = swap_p(after, a.n, difference, scale, a.plan, width(a.tallies))
+    smallest = smallest_p(a.n, a.plan)
+    notes = few(a, a.n, smallest)
+    return Paired(difference, low, high, p, a.n, exact, smallest, "", interval_why, notes)
 
 
-def _interval(measure: Measure, a: Groups, b: Groups, difference: float) -> tuple[float | None, float | None, str]:
+def align(a: Groups, b: Groups) -> tuple[Groups, Groups]:
+    """Return both sides over common labels; refuse sides of different numbers of groups."""
+    if a.n != b.n:
+        raise InputError(f"A has {a.name(a.n)} and B has {b.name(b.n)}: compare them on the same ones")
+    axes = {name: union([a.tallies.axes[name], b.tallies.axes[name]]) for name in a.tallies.axes}
+    return (
+        Groups(a.tallies.relabel(axes), a.plan, a.level),
+        Groups(b.tallies.relabel(axes), a.plan, a.level),
+    )
+
+
+def left_out_differences(measure: Measure, a: Groups, b: Groups) -> tuple[Array, str]:
+    """Return score(A) - score(B) without each group, of aligned sides, and why no spread can be had from them."""
     left_a = measure.score(a.left_out, measure.freeze(a.total))
     left_b = measure.score(b.left_out, measure.freeze(b.total))
     defined = left_a.defined & left_b.defined
-    if not defined.all():
-        return None, None, gaps(a, defined)
     differences = left_a.values - left_b.values
-    if no_spread(differences):
-        return None, None, same(a)
+    why = gaps(a, defined) if not defined.all() else same(a) if no_spread(differences) else ""
+    return differences, why
+
+
+def few(groups: Groups, n: int, smallest: float) -> tuple[str, ...]:
+    """Say that there are few groups, and which p can be reached at all."""
+    return (f"only {groups.name(n)}: the smallest attainable p is {smallest:.3g}",) if n < FEW_GROUPS else ()
+
+
+def smallest_p(groups: int, plan: Plan) -> float:
+    """Return the smallest p-value that swapping so many groups can give."""
+    return 2.0 / 2**groups if groups <= EXACT_GROUPS else 1.0 / (plan.resamples + 1)
+
+
+def _interval(measure: Measure, a: Groups, b: Groups, difference: float) -> tuple[float | None, float | None, str]:
+    if a.plan.method == "none":
+        return None, None, "not asked for"
+    differences, why = left_out_differences(measure, a, b)
+    if why:
+        return None, None, why
     half = t_quantile(0.5 + a.plan.level / 2, a.n - 1) * jackknife_se(differences)
     return difference - half, difference + half, ""
 
 
-def _swap_p(measure: Measure, a: Groups, b: Groups, observed: float, exact: bool) -> float:
-    at_least = drawn = 0
-    edge = abs(observed) * (1 - 1e-12) - 1e-15
-    step = max(1, CHUNK // _width(a.tallies))
-    for swaps in _all_swaps(a.n, step) if exact else _random_swaps(a.n, a.plan, step):
-        with_a, with_b = _swapped(a.tallies, b.tallies, swaps)
-        score_a, score_b = measure.score(with_a), measure.score(with_b)
-        defined = score_a.defined & score_b.defined
-        at_least += int((np.abs(score_a.values - score_b.values)[defined] >= edge).sum()) + int((~defined).sum())
-        drawn += len(swaps)
-    return at_least / drawn if exact else (at_least + 1) / (drawn + 1)
+def swap_p(
+    after: Callable[[Array], Scored], groups: int, observed: float, scale: float, plan: Plan, width: int
+) -> tuple[float, bool]:
+    """Return the p-value of the swap test, and whether it is exact.
+
+    Parameters
+    ----------
+    after
+        Gives the difference A - B after swaps, ``(batch, groups)`` of 0 and 1.
+    observed, scale
+        The difference as it is, and the larger of the two scores, to which rounding is relative.
+    width
+        How many numbers one swap holds at a time.
+    """
+    exact = groups <= EXACT_GROUPS
+    at_least = made = 0
+    edge = abs(observed) - ROUNDING * max(scale, abs(observed))
+    step = max(1, CHUNK // width)
+    for swaps in _all_swaps(groups, step) if exact else _random_swaps(groups, plan, step):
+        found = after(swaps)
+        at_least += int((np.abs(found.values)[found.defined] >= edge).sum()) + int((~found.defined).sum())
+        made += len(swaps)
+    return at_least / made if exact else (at_least + 1) / (made + 1), exact
+
+
+def swapped_difference(measure: Measure, a: Tallies, b: Tallies, swaps: Array) -> Scored:
+    """Return score(A) - score(B) after swaps, defined where both are."""
+    with_a, with_b = _swapped(a, b, swaps)
+    score_a, score_b = measure.score(with_a), measure.score(with_b)
+    return Scored(score_a.values - score_b.values, score_a.defined & score_b.defined)
 
 
 def _swapped(a: Tallies, b: Tallies, swaps: Array) -> tuple[Totals, Totals]:
-    keep = 1 - swaps
-    a_kept, b_taken = a.weighted(keep), b.weighted(swaps)
-    b_kept, a_taken = b.weighted(keep), a.weighted(swaps)
-    left = {name: a_kept[name] + b_taken[name] for name in a.fields}
-    right = {name: b_kept[name] + a_taken[name] for name in a.fields}
+    counts = [field.name for field in a.layout if field.kind == "count"]
+    left, right = {}, {}
+    factors = np.asarray(swaps, dtype=np.float64)
+    for name in counts:
+        of_a, of_b = a.fields[name], b.fields[name]
+        moved = (factors @ (of_b - of_a).reshape(len(of_a), -1).astype(np.float64)).reshape(len(swaps), *of_a.shape[1:])
+        left[name], right[name] = of_a.sum(axis=0) + moved, of_b.sum(axis=0) - moved
+    if len(counts) < len(a.layout):
+        # What floats leave after a subtraction is not exactly 0 where nothing is left: sum both sides.
+        both, keep = _sums(a, b), 1 - swaps
+        left |= both.weighted(np.hstack([keep, swaps])).fields
+        right |= both.weighted(np.hstack([swaps, keep])).fields
     return Totals(left, a.axes, (len(swaps),)), Totals(right, a.axes, (len(swaps),))
 
 
-def _width(tallies: Tallies) -> int:
-    return max(tallies.n_cases, *(int(array[0].size) for array in tallies.fields.values()))
+def _sums(a: Tallies, b: Tallies) -> Tallies:
+    """Return the float sums of both sides, the rows of B under those of A."""
+    layout = [field for field in a.layout if field.kind == "sum"]
+    return Tallies(layout, a.axes, {f.name: np.concatenate([a.fields[f.name], b.fields[f.name]]) for f in layout})
 
 
 def _all_swaps(groups: int, step: int) -> Iterator[Array]:

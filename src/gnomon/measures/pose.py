@@ -241,7 +241,8 @@ def _movement(given: _Input, rate: float, sequence: Any, undefined: dict[str, st
         follows[1:] = codes[1:] == codes[:-1]
     out: dict[str, float | None] = {}
     sums = kinematics.changes(given.truth, given.prediction, given.seen, follows)
-    for order, (name, (total, count)) in enumerate(sums.items(), start=1):
+    for order, name in enumerate(kinematics.ORDERS, start=1):
+        total, count = sums[name]
         out[name] = total / count * rate**order if count else None
         if not count:
             undefined[name] = f"no joint is visible in {order + 1} consecutive frames"

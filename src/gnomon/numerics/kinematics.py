@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.numerics import rigid
 
 PART = 1 << 14
 """Samples that are converted at a time."""
@@ -62,25 +63,12 @@ def changes(truth: Array, prediction: Array, seen: Array, follows: Array) -> dic
     -------
     dict
         ``velocity``: first difference of the error (prediction minus truth); ``acceleration``: its second difference;
-        ``jitter``: third difference of the prediction.
+        ``jitter``: third difference of the prediction; ``jitter_of_truth``: that of the truth.
     """
-    sums: dict[str, list[float]] = {name: [] for name in ORDERS}
-    counts = dict.fromkeys(ORDERS, 0)
-    for part in _parts(len(truth)):
-        window = slice(max(part.start - len(ORDERS), 0), part.stop)
-        new = part.start - window.start
-        shown = seen[window]
-        points = _shown(prediction[window], shown)
-        error = points - _shown(truth[window], shown)
-        whole = shown
-        for order, name in enumerate(ORDERS, start=1):
-            points, error = np.diff(points, axis=0), np.diff(error, axis=0)
-            whole = whole[1:] & whole[:-1] & follows[window][order:, np.newaxis]
-            sizes = _norms(points if name == "jitter" else error)
-            fresh = slice(max(new - order, 0), None)
-            sums[name].append(float(sizes[fresh][whole[fresh]].sum()))
-            counts[name] += int(whole[fresh].sum())
-    return {name: (math.fsum(sums[name]), counts[name]) for name in ORDERS}
+    chained = np.array(follows, dtype=np.bool_)
+    chained[:1] = False
+    sums, counts = rigid.changes(truth, prediction, np.ascontiguousarray(seen), chained)
+    return {name: (float(sums[k]), int(counts[k])) for k, name in enumerate((*ORDERS, "jitter_of_truth"))}
 
 
 def _shown(joints: Array, seen: Array) -> Array:

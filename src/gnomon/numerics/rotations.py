@@ -6,8 +6,8 @@ Conventions
   finite or shorter than :data:`SHORTEST` is no rotation. ``q`` and ``-q`` are the same rotation.
 - A rigid transform is ``(R, t)``, ``(..., 3, 3)`` and ``(..., 3)``, and maps ``x`` to ``R x + t``. Leading axes
   broadcast.
-- Angles are in radians, in [0, pi], by ``2 atan2(|v|, |w|)``: the arc cosine of a trace cannot tell angles below 1e-8
-  (below .02 degrees in float32) from 0.
+- Angles are in radians, in [0, pi], by ``2 atan2(|v|, |w|)`` of quaternions and by ``atan2`` of sine and cosine of
+  matrices: the arc cosine of a trace cannot tell angles below 1e-8 (below .02 degrees in float32) from 0.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.numerics import rigid
 
 SHORTEST = 1e-12
 """A quaternion shorter than this has no direction."""
@@ -33,13 +34,8 @@ def unit_quaternions(quaternions: Any) -> tuple[Array, Array]:
     ([0.0, 0.0, 0.0, -1.0], [True, False])
     """
     given = _shaped(quaternions, (4,), "quaternions")
-    safe = np.where(np.isfinite(given).all(axis=-1, keepdims=True), given, 0.0)
-    largest = np.abs(safe).max(axis=-1, keepdims=True)
-    scaled = np.divide(safe, largest, out=np.zeros_like(safe), where=largest > 0)
-    size = np.sqrt((scaled * scaled).sum(axis=-1, keepdims=True))
-    valid = np.asarray(size * largest >= SHORTEST)
-    unit = np.divide(scaled, size, out=np.full_like(scaled, np.nan), where=valid)
-    return unit, valid[..., 0]
+    unit, valid = rigid.units(given.reshape(-1, 4), SHORTEST)
+    return unit.reshape(given.shape), valid.reshape(given.shape[:-1])
 
 
 def from_quaternions(quaternions: Any) -> tuple[Array, Array]:
@@ -50,13 +46,7 @@ def from_quaternions(quaternions: Any) -> tuple[Array, Array]:
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
     unit, valid = unit_quaternions(quaternions)
-    x, y, z, w = np.moveaxis(unit, -1, 0)
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2), valid
+    return rigid.matrices(unit.reshape(-1, 4)).reshape(*unit.shape[:-1], 3, 3), valid
 
 
 def to_quaternions(matrices: Any) -> Array:
@@ -97,7 +87,8 @@ def angles_between(a: Any, b: Any) -> Array:
 
 def angles_of(a: Any, b: Any) -> Array:
     """Return the angles of the rotations that lead from rotation matrices to others."""
-    return angles_between(to_quaternions(a), to_quaternions(b))
+    first, second = np.broadcast_arrays(_shaped(a, (3, 3), "rotations"), _shaped(b, (3, 3), "rotations"))
+    return rigid.angles(first.reshape(-1, 3, 3), second.reshape(-1, 3, 3)).reshape(first.shape[:-2])
 
 
 def inverse(transform: Rigid) -> Rigid:

@@ -57,4 +57,5 @@ def numeric(column: Column) -> bool:
 def _number(value: float | int, column: Column) -> str:
     if column.kind == "probability" and 0 < value < 10**-column.digits:
         return f"<{10**-column.digits:.{column.digits}f}"
-    return f"{value:.{column.digits}f}"
+    text = f"{value:.{column.digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text

@@ -175,11 +175,12 @@ def _row(run: Run, measures: Sequence[Measure]) -> dict[str, Cell]:
 
 
 def _shared(lists: Sequence[tuple[str, Sequence[str]]]) -> list[str]:
-    """Say once what holds for every system, and name the system where it does not."""
-    common = [text for text in _distinct(t for _, texts in lists for t in texts) if all(text in x for _, x in lists)]
-    single = len(lists) == 1
-    own = [f"{name}: {text}" for name, texts in lists for text in texts if text not in common]
-    return own if not single and not common else [*common, *own]
+    """Say every text once: as it is where it holds for every system, else behind the names of those it holds for."""
+    found = []
+    for text in _distinct(t for _, texts in lists for t in texts):
+        names = [name for name, texts in lists if text in texts]
+        found.append((len(names) < len(lists), text if len(names) == len(lists) else f"{', '.join(names)}: {text}"))
+    return [text for _, text in sorted(found, key=lambda item: item[0])]
 
 
 def _distinct(items: Any) -> tuple[str, ...]:

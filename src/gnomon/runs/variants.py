@@ -12,6 +12,8 @@ from gnomon.runs.tables import cell, shown, titled
 
 SHOWN = 8
 """How many measures are set side by side."""
+DIFFERS = "differs_because"
+"""The fact under which a suite says why a variant differs from the published one."""
 Key = tuple[str, str, str]
 
 
@@ -65,7 +67,15 @@ def gap(runs: Sequence[Run]) -> Table | None:
         *(Column(name, name, "score") for name in names),
         Column("gap", f"{names[-1]} - {names[0]}", "number"),
     )
-    return Table("variants", f"{runs[0].suite}: {' and '.join(names)} side by side", columns, tuple(rows))
+    notes = dict.fromkeys(str(text) for family in families for run in family for text in _reasons(run))
+    title = f"{runs[0].suite}: {' and '.join(names)} side by side"
+    return Table("variants", title, columns, tuple(rows), tuple(notes))
+
+
+def _reasons(run: Run) -> Sequence[str]:
+    """Return why a variant differs from the others, where its suite says so."""
+    found: Sequence[str] = run.manifest["facts"].get(DIFFERS, ())
+    return found
 
 
 def _key(run: Run) -> Key:

@@ -20,6 +20,7 @@ from gnomon.intake.sources import check_names, named
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
+from gnomon.runs.variants import DIFFERS
 from gnomon.suites.events import files, perfboard
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.protocol import POOLED, protocol
@@ -88,6 +89,7 @@ def _evaluation(
         findings=_findings(cases, scored, system, true),
         inputs=tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
         options={**opt.record(replace(options, predictions=(system.where,))), "group": roster.level},
+        facts={} if pooled else {DIFFERS: [f"strict keeps {len(true)} classes apart, published pools them into one"]},
     )
 
 

@@ -36,6 +36,7 @@ from gnomon.intake.arrays import read_npz
 from gnomon.intake.faults import shown
 from gnomon.intake.pickles import read_pickle
 from gnomon.intake.writing import replacing
+from gnomon.numerics.rigid import finite
 from gnomon.suites.skeleton import streams
 from gnomon.suites.skeleton.streams import Cameras
 
@@ -173,7 +174,7 @@ def _joints(pred: Any, true: Any, n: int, where: str, names: tuple[str, str]) ->
     """Return both sides as ``(N, J, 3)`` and the reason of every sample that does not fit."""
     plain = [_plain(side, f"{where}: {name}") for side, name in zip((pred, true), names, strict=True)]
     if plain[0] is not None and plain[1] is not None and plain[0].shape == plain[1].shape:
-        reasons = np.where(_finite(plain[0]) & _finite(plain[1]), KEPT, NON_FINITE).astype(np.uint8)
+        reasons = np.where(finite(plain[0]) & finite(plain[1]), KEPT, NON_FINITE).astype(np.uint8)
         return plain[0], plain[1], reasons
     items = [[_skeleton(side[i]) for i in range(n)] for side in (pred, true)]
     reasons = np.array([_reason(p, g) for p, g in zip(*items, strict=True)], dtype=np.uint8)
@@ -195,16 +196,6 @@ def _plain(value: Any, where: str) -> Array | None:
     if value.dtype.kind not in "fiu" or value.ndim not in (3, 4) or value.shape[-1] != 3 or 0 in value.shape[1:]:
         raise InputError(f"{where}: got {value.dtype} {value.shape}, expected numbers (N, J, 3) in metres")
     return value[:, -1] if value.ndim == 4 else value
-
-
-def _finite(joints: Array) -> Array:
-    """Return which samples are finite, without a second array of their size."""
-    flat = joints.reshape(len(joints), -1)
-    with np.errstate(invalid="ignore", over="ignore"):
-        suspect = ~np.isfinite(flat.sum(axis=1, dtype=np.float64))
-    found = ~suspect
-    found[suspect] = np.isfinite(flat[suspect]).all(axis=1)
-    return np.asarray(found)
 
 
 def _skeleton(item: Any) -> Any:

@@ -14,7 +14,7 @@ from gnomon.core.tallies import Array
 from gnomon.measures.pose import LARGEST_EXTENT
 from gnomon.numerics import kinematics
 from gnomon.numerics.procrustes import align
-from gnomon.suites.skeleton.files import KEPT
+from gnomon.suites.skeleton.files import KEPT, NO_REFERENCE
 from gnomon.suites.skeleton.poses import Poses, spread
 from gnomon.suites.skeleton.projection import Projector
 from gnomon.suites.skeleton.summaries import Tracker
@@ -201,3 +201,27 @@ def _invariance(projector: Projector, tracker: Tracker) -> float | None:
     truth, prediction = (side[rows].astype(np.float64) for side in (projector.file.truth, projector.file.prediction))
     found = align(truth, prediction, alignments=("similarity",))
     return float(np.abs(found.sums["similarity"] / found.count - tracker.errors["pa_mpjpe"][rows]).max())
+
+
+def differs(projector: Projector) -> list[str]:
+    """Say what the strict variant does otherwise than the published one, with what it is about in this file."""
+    settings = projector.settings
+    count = len(projector.sequences.named)
+    said = []
+    if settings.reference == "per_frame":
+        sides = {}
+        for side, name in (("pred", "predicted"), ("gt", "true")):
+            metres, degrees = spread(projector.poses(side, settings.target), projector.sequences.codes, count)
+            sides[name] = f"{name} ones by up to {metres.max(initial=0):.3f} m and {degrees.max(initial=0):.1f} degrees"
+        said.append(
+            "strict takes every frame in its own camera; published takes the first camera of a sequence for all its "
+            f"frames, so that they share its error. {settings.target} cameras of one sequence differ: "
+            + "; ".join(sides.values())
+        )
+        lost = int((projector.reasons == NO_REFERENCE).sum())
+        said.append(f"strict has no camera for {lost} samples, which are dropped")
+    if settings.mode == "multi_sensor" and settings.rig == "robust":
+        said.append("strict calibrates sensors by a robust mean over frames; published cancels the calibration out")
+    if settings.by_frame:
+        said.append("strict orders frames by number, published by place in the file")
+    return said

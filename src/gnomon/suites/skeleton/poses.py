@@ -7,8 +7,8 @@ References of a sequence
 ------------------------
 ``first``      the first usable camera, in the order that is given
 ``medoid``     the usable camera with the smallest sum of distances to the others; a distance is the metres between the
-               translations plus the radians between the rotations. Both sides take the same frame where both have it:
-               cameras that move make two frames incomparable.
+               translations plus the radians between the rotations. Both sides take the same frame, by the sums of both,
+               where there is one: cameras that move make two frames incomparable.
 ``mean``       the mean translation and the chordal mean rotation of the usable cameras (Markley et al., 2007)
 ``per_frame``  every sample has its own
 """
@@ -16,12 +16,13 @@ References of a sequence
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gnomon.core.tallies import Array
-from gnomon.numerics import rotations
+from gnomon.numerics import rigid, rotations
 
 _BLOCK = 512
 """Rows of a table of distances at a time."""
@@ -68,9 +69,8 @@ class Poses:
 
     def project(self, joints: Array) -> Array:
         """Return joints ``(K, J, 3)`` in the frames of the cameras."""
-        found = np.matmul(joints, self.rotations.transpose(0, 2, 1), dtype=np.float64)
-        found += self.translations[:, np.newaxis]
-        return np.asarray(found)
+        rows = np.arange(len(joints))
+        return rigid.project(joints, rows, self.rotations, self.translations, rows)
 
     def centres(self) -> Array:
         """Return where the cameras stand in the world."""
@@ -100,23 +100,24 @@ def references(poses: Poses, codes: Array, count: int, kind: str) -> Poses:
         rows[found] = usable[places]
         return poses.take(rows)
     if kind == "medoid":
-        return poses.take(medoid_rows(poses, codes, count))
+        return poses.take(medoid_rows(codes, count, poses))
     parts = split(np.where(poses.ok, codes, -1), count)
     means = [_mean(poses, rows) for rows in parts]
     ok = np.array([len(rows) > 0 for rows in parts])
     return Poses(np.array([turn for turn, _ in means]), np.array([move for _, move in means]), ok)
 
 
-def medoid_rows(poses: Poses, codes: Array, count: int) -> Array:
-    """Return the row of every sequence's medoid, -1 where it has no usable camera."""
-    parts = split(np.where(poses.ok, codes, -1), count)
-    return np.array([_medoid(poses, rows) if len(rows) else -1 for rows in parts], dtype=np.int64)
+def medoid_rows(codes: Array, count: int, *sides: Poses) -> Array:
+    """Return the row of every sequence's medoid, by the distances of all sides; -1 where none has them all usable."""
+    usable = np.logical_and.reduce([poses.ok for poses in sides])
+    parts = split(np.where(usable, codes, -1), count)
+    return np.array([_medoid(sides, rows) if len(rows) else -1 for rows in parts], dtype=np.int64)
 
 
 def medoids(poses: Poses, codes: Array, count: int, rows: Array) -> Poses:
     """Return the camera of the given row of every sequence; where it cannot be used, the sequence's own medoid."""
     given = poses.take(rows)
-    own = medoid_rows(poses, np.where(given.ok[codes], -1, codes), count) if not given.ok.all() else rows
+    own = rows if given.ok.all() else medoid_rows(np.where(given.ok[codes], -1, codes), count, poses)
     return poses.take(np.where(given.ok, rows, own))
 
 
@@ -138,10 +139,9 @@ def mean_rotation(turns: Array, weights: Array | None = None) -> Array:
 def spread(poses: Poses, codes: Array, count: int) -> tuple[Array, Array]:
     """Return how far the cameras of each sequence are from its first, at most: metres between centres, degrees."""
     first = references(poses, codes, count, "first")
-    base = first.take(codes)
-    used = poses.ok & base.ok
-    apart = np.linalg.norm(poses.centres() - base.centres(), axis=1)
-    angle = np.degrees(rotations.angles_of(poses.rotations, base.rotations))
+    used = poses.ok & first.ok[codes]
+    apart = np.linalg.norm(poses.centres() - first.centres()[codes], axis=1)
+    angle = np.degrees(rotations.angles_of(poses.rotations, first.rotations[codes]))
     out = []
     for values in (apart, angle):
         largest = np.zeros(count)
@@ -154,14 +154,15 @@ def _apply(turns: Array, points: Array) -> Array:
     return np.asarray(np.einsum("kij,kj->ki", turns, points))
 
 
-def _medoid(poses: Poses, rows: Array) -> int:
+def _medoid(sides: Sequence[Poses], rows: Array) -> int:
     sums = np.zeros(len(rows))
-    moves, turns = poses.translations[rows], poses.rotations[rows]
-    for start in range(0, len(rows), _BLOCK):
-        part = slice(start, start + _BLOCK)
-        apart = np.linalg.norm(moves[part, np.newaxis] - moves[np.newaxis], axis=2)
-        angle = rotations.angles_of(turns[part, np.newaxis], turns[np.newaxis])
-        sums[part] = (apart + angle).sum(axis=1)
+    for poses in sides:
+        moves, turns = poses.translations[rows], poses.rotations[rows]
+        for start in range(0, len(rows), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            apart = np.linalg.norm(moves[part, np.newaxis] - moves[np.newaxis], axis=2)
+            angle = rotations.angles_of(turns[part, np.newaxis], turns[np.newaxis])
+            sums[part] += (apart + angle).sum(axis=1)
     return int(rows[np.argmin(sums)])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.numerics import rigid
 from gnomon.suites.skeleton import fusion
 from gnomon.suites.skeleton.calibration import Rigs
 from gnomon.suites.skeleton.files import KEPT, NO_MODALITY, NO_REFERENCE, Predictions
@@ -89,16 +90,17 @@ class Projector:
         self.order = sequences.order()
         self._look = self.order if settings.by_frame else np.arange(len(file))
         self._decoded: dict[tuple[str, str], Poses] = {}
+        self._usable: dict[str, Array] = {}
         count = len(sequences.named)
         self.truth = self._reference("gt", settings.target)
         self.reasons = file.reasons.copy()
-        self._drop(~self._on_samples(self.truth).ok, NO_REFERENCE)
+        self._drop(~self._ok(self.truth), NO_REFERENCE)
         self.motions: dict[str, Poses] = {}
         """By modality, per sequence or per sample: from the canonical frame into the target's."""
         self.stable = np.ones((len(settings.modalities), count))
         if settings.mode == "seq_lidar_ref":
             self.motions[settings.target] = self._reference("pred", settings.target)
-            self._drop(~self._on_samples(self.motions[settings.target]).ok, NO_REFERENCE)
+            self._drop(~self._ok(self.motions[settings.target]), NO_REFERENCE)
             return
         for index, name in enumerate(settings.modalities):
             self.motions[name] = self._motion(name, rigs)
@@ -136,16 +138,17 @@ class Projector:
             start = end
 
     def _block(self, rows: Array, codes: Array) -> Block:
-        truth = self._at(self.truth, rows, codes).project(self.file.truth[rows])
+        truth = self._project(self.truth, self.file.truth, rows, codes)
         if self.settings.mode == "seq_lidar_ref":
             motion = self.motions[self.settings.target]
-            prediction = self._at(motion, rows, codes).project(self.file.prediction[rows])
+            prediction = self._project(motion, self.file.prediction, rows, codes)
             deviation = np.zeros(len(rows))
         else:
             names = self.settings.modalities
-            parts = [self._at(self.motions[name], rows, codes).project(self._joints(name, rows)) for name in names]
+            parts = [self._project(self.motions[name], self._joints(name), rows, codes) for name in names]
             active = np.array([self._active(name)[rows] for name in names])
-            parts = [np.where(on[:, np.newaxis, np.newaxis], part, 0.0) for part, on in zip(parts, active, strict=True)]
+            for part, on in zip(parts, active, strict=True):
+                part[~on] = 0.0
             target = names.index(self.settings.target) if self.settings.target in names else None
             fused = fusion.fuse(parts, active, target, self.stable[:, codes], self.settings.weighing)
             prediction, deviation = fused.joints, fused.deviation
@@ -156,15 +159,19 @@ class Projector:
             truth = smooth(truth, codes, window)
         return Block(rows, codes, prediction, truth, deviation)
 
-    def _joints(self, modality: str, rows: Array) -> Array:
-        own = self.file.by_modality.get(modality)
-        return (self.file.prediction if own is None else own)[rows]
+    def _joints(self, modality: str) -> Array:
+        return self.file.by_modality.get(modality, self.file.prediction)
 
     def _active(self, modality: str) -> Array:
         """Return which samples a modality can be used for."""
-        found = self._on_samples(self.motions[modality]).ok
-        own = self.file.by_modality.get(modality)
-        return found if own is None else found & np.isfinite(own).all(axis=(1, 2))
+        if modality not in self._usable:
+            found = self._ok(self.motions[modality])
+            own = self.file.by_modality.get(modality)
+            self._usable[modality] = found if own is None else found & rigid.finite(own)
+        return self._usable[modality]
+
+    def _ok(self, poses: Poses) -> Array:
+        return poses.ok if self._per_sample(poses) else poses.ok[self.sequences.codes]
 
     def _motion(self, modality: str, rigs: Rigs | None) -> Poses:
         kind, target = self.settings.rig, self.settings.target
@@ -197,14 +204,13 @@ class Projector:
 
     @cached_property
     def _shared(self) -> Array:
-        """Samples in which both sides know the target's camera, by the true one: candidates for a common medoid."""
-        both = self.poses("gt", self.settings.target).ok & self.poses("pred", self.settings.target).ok
-        truth = self.poses("gt", self.settings.target)
-        rows = Poses(truth.rotations, truth.translations, both)
-        return medoid_rows(rows, self.sequences.codes, len(self.sequences.named))
+        """The frame that both sides take for their medoid, by sequence."""
+        sides = [self.poses(side, self.settings.target) for side in ("gt", "pred")]
+        return medoid_rows(self.sequences.codes, len(self.sequences.named), *sides)
 
-    def _at(self, poses: Poses, rows: Array, codes: Array) -> Poses:
-        return poses.take(rows if self._per_sample(poses) else codes)
+    def _project(self, poses: Poses, joints: Array, rows: Array, codes: Array) -> Array:
+        at = rows if self._per_sample(poses) else codes
+        return rigid.project(joints, rows, poses.rotations, poses.translations, at)
 
     def _on_samples(self, poses: Poses) -> Poses:
         return poses if self._per_sample(poses) else poses.take(self.sequences.codes)

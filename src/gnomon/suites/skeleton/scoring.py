@@ -19,6 +19,7 @@ from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
+from gnomon.runs.variants import DIFFERS
 from gnomon.suites.skeleton import calibration, files, findings, sequences, summaries
 from gnomon.suites.skeleton.files import KEPT, REASONS, Predictions
 from gnomon.suites.skeleton.fusion import Weighing
@@ -156,7 +157,8 @@ def _evaluate(
     tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones)
     rows: list[Tallies] = []
     for block in projector.blocks():
-        present, local = np.unique(block.codes, return_inverse=True)
+        new = np.diff(block.codes, prepend=-1) != 0
+        present, local = block.codes[new], np.cumsum(new) - 1
         aligned = align(block.truth, block.prediction, keep=ALIGNMENTS, pelvis=source.root)
         part = measure.tally_aligned(aligned, local, len(present), source.joints)
         rows.append(_placed(part, present, count))
@@ -180,7 +182,13 @@ def _evaluate(
         findings=found.findings,
         inputs=({"path": str(source.file.path), "sha256": source.sha256},),
         options={**opt.record(replace(options, pred_file=(str(source.file.path),))), **record},
-        facts={**found.facts, "settings": record, "summary": tracker.record(), "cameras": summaries.cameras(projector)},
+        facts={
+            **found.facts,
+            "settings": record,
+            "summary": tracker.record(),
+            "cameras": summaries.cameras(projector),
+            **({DIFFERS: findings.differs(projector)} if variant == "strict" else {}),
+        },
     )
 
 
@@ -227,8 +235,7 @@ def _coverage(projector: Projector) -> dict[str, Any]:
 def _data_digest(source: Source) -> str:
     """Return the fingerprint of the truth: ids, true joints, true cameras."""
     state = hashlib.sha256()
-    for text in source.file.ids or ():
-        state.update(text.encode() + b"\0")
+    state.update("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
     state.update(np.ascontiguousarray(source.file.truth).data)
     for array in source.file.cameras["gt"].arrays():
         state.update(np.ascontiguousarray(array).data)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -44,18 +45,22 @@ class Sequences:
     """Number of the frame by sample, or ``NO_FRAME``."""
     named: tuple[Named, ...]
 
-    def order(self) -> Array:
-        """Return the samples by sequence, inside of it by frame; by place in the file where a frame is unknown."""
+    @cached_property
+    def _order(self) -> Array:
         unknown = np.zeros(len(self.named), dtype=bool)
         unknown[self.codes[self.frames == NO_FRAME]] = True
         return np.lexsort((np.where(unknown[self.codes], 0, self.frames), self.codes))
 
+    def order(self) -> Array:
+        """Return the samples by sequence, inside of it by frame; by place in the file where a frame is unknown."""
+        return self._order
+
     def repeated(self) -> Array:
         """Return how many samples of every sequence repeat the frame number of another one of it."""
-        known = self.frames != NO_FRAME
-        pairs = np.stack([self.codes[known], self.frames[known]], axis=1)
-        found, counts = np.unique(pairs, axis=0, return_counts=True)
-        return np.bincount(found[:, 0], weights=counts - 1, minlength=len(self.named)).astype(np.int64)
+        order = self.order()
+        codes, frames = self.codes[order], self.frames[order]
+        same = (np.diff(codes) == 0) & (np.diff(frames) == 0) & (frames[1:] != NO_FRAME)
+        return np.bincount(codes[1:][same], minlength=len(self.named))
 
 
 def find(ids: Sequence[str] | None, n: int, rule: str = "") -> Sequences:
@@ -71,18 +76,21 @@ def find(ids: Sequence[str] | None, n: int, rule: str = "") -> Sequences:
             codes[index] = known.setdefault(name, len(known))
         return Sequences(codes, frames, tuple(known))
     stems: dict[str, int] = {}
+    tails: dict[str, int] = {}
     listed_codes, listed_frames = [], []
-    for text in ids:  # a million ids: what stands before the last underscore repeats, and is looked at once
+    for text in ids:  # a million ids: what stands before and after the last underscore repeats, and is looked at once
         stem, _, tail = text.rpartition("_")
-        numbered = tail.isascii() and tail.isdecimal() and len(tail) <= LONGEST
-        code = stems.get(stem) if numbered else None
-        if code is None:
+        code, frame = stems.get(stem), tails.get(tail)
+        if code is None or frame is None:
+            numbered = tail.isascii() and tail.isdecimal() and len(tail) <= LONGEST
             name = _usual(text)
-            code = known.setdefault(name, len(known))
-            if numbered and _usual(stem) == name:
-                stems[stem] = code
+            code, frame = known.setdefault(name, len(known)), _trailing(text)
+            if numbered:
+                tails[tail] = frame
+                if _usual(stem) == name:
+                    stems[stem] = code
         listed_codes.append(code)
-        listed_frames.append(int(tail) if numbered else _trailing(text))
+        listed_frames.append(frame)
     return Sequences(np.array(listed_codes, dtype=np.int64), np.array(listed_frames, dtype=np.int64), tuple(known))
 
 

@@ -19,6 +19,8 @@ from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
 
 SHOWN = {"mpjpe": "none", "pelvis_mpjpe": "root", "pa_mpjpe": "similarity"}
 """Errors that are kept by sample, and the alignment of each."""
+ORDERS = {"velocity": 1, "acceleration": 2, "jitter": 3, "jitter_of_truth": 3}
+"""What is known of movement, and how often it is a difference over frames."""
 
 
 class Tracker:
@@ -33,8 +35,7 @@ class Tracker:
         self._sequences = sequences
         self._ranks, self._steps = _steps(sequences)
         self._distances: list[Array] = []
-        self._moved = {name: [0.0, 0] for name in kinematics.ORDERS}
-        self._still = [0.0, 0]
+        self._moved: dict[str, list[Any]] = {name: [0.0, 0] for name in ORDERS}
         self._stretched = [0.0, 0]
 
     def add(self, block: Block, found: Aligned) -> None:
@@ -58,7 +59,6 @@ class Tracker:
             found["percentiles"] = dict(zip(map(str, PERCENTILES), levels[1:], strict=True))
         for name, (total, count) in self._moved.items():
             found[name] = total / count if count else None
-        found["jitter_of_truth"] = self._still[0] / self._still[1] if self._still[1] else None
         found["bone_length"] = self._stretched[0] / self._stretched[1] if self._stretched[1] else None
         return found
 
@@ -67,9 +67,9 @@ class Tracker:
         seen = np.ones(block.truth.shape[:2], dtype=bool)
         steps = self._steps[block.codes]
         for step in np.unique(steps).tolist():
-            own = np.flatnonzero(steps == step)
+            own: Any = slice(None) if (steps == step).all() else np.flatnonzero(steps == step)
             rows, codes = block.rows[own], block.codes[own]
-            follows = np.zeros(len(own), dtype=bool)
+            follows = np.zeros(len(rows), dtype=bool)
             follows[1:] = (codes[1:] == codes[:-1]) & (np.diff(self._ranks[rows]) == 1)
             frames = self._sequences.frames[rows]
             known = frames[1:] != NO_FRAME
@@ -77,10 +77,8 @@ class Tracker:
             rate = self.fps / step if self.fps else 1 / step
             truth, prediction = block.truth[own], block.prediction[own]
             found = kinematics.changes(truth, prediction, seen[own], follows)
-            for order, name in enumerate(kinematics.ORDERS, start=1):
+            for name, order in ORDERS.items():
                 _added(self._moved[name], (found[name][0] * rate**order, found[name][1]))
-            total, count = kinematics.changes(truth, truth, seen[own], follows)["jitter"]
-            _added(self._still, (total * rate ** len(kinematics.ORDERS), count))
 
     def _units(self) -> dict[str, str]:
         time = "s" if self.fps else "frame"

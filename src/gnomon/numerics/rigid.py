@@ -1,0 +1,181 @@
+"""Kernels over many samples for :mod:`gnomon.numerics.rotations` and :mod:`gnomon.numerics.kinematics`.
+
+Each does in one pass, without arrays in between, what would take a dozen array operations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.tallies import Array
+from gnomon.numerics.bytewise import jit
+
+
+def units(quaternions: Array, shortest: float) -> tuple[Array, Array]:
+    """Return quaternions ``(N, 4)`` of length 1, and which are finite and not shorter than said; the others are NaN."""
+    out, valid = np.empty((len(quaternions), 4)), np.empty(len(quaternions), dtype=np.bool_)
+    _units(quaternions, shortest, out, valid)
+    return out, valid
+
+
+def matrices(unit: Array) -> Array:
+    """Return the rotation matrices of unit quaternions ``(N, 4)``, scalar last; NaN for NaN."""
+    out = np.empty((len(unit), 3, 3))
+    _matrices(np.ascontiguousarray(unit, dtype=np.float64), out)
+    return out
+
+
+def angles(a: Array, b: Array) -> Array:
+    """Return the angles between rotation matrices ``(N, 3, 3)``, by the sine and the cosine of each."""
+    out = np.empty(len(a))
+    _angles(np.ascontiguousarray(a, dtype=np.float64), np.ascontiguousarray(b, dtype=np.float64), out)
+    return out
+
+
+def project(joints: Array, rows: Array, rotations: Array, translations: Array, at: Array) -> Array:
+    """Return ``R[at] joints[rows] + t[at]``, ``(len(rows), J, 3)`` in float64; joints are read where they lie."""
+    out = np.empty((len(rows), joints.shape[1], 3))
+    _project(joints, rows, np.ascontiguousarray(rotations), np.ascontiguousarray(translations), at, out)
+    return out
+
+
+def finite(joints: Array) -> Array:
+    """Return which samples ``(N, J, 3)`` are finite throughout."""
+    out = np.empty(len(joints), dtype=np.bool_)
+    _finite(joints, out)
+    return out
+
+
+def changes(truth: Array, prediction: Array, seen: Array, follows: Array) -> tuple[Array, Array]:
+    """Return sums of norms of differences over frames, and how many were taken.
+
+    Four kinds: first and second difference of the error, third difference of the prediction and of the truth. A frame
+    that does not follow the one before it, and a joint that is not seen, break the chain.
+    """
+    sums, counts = np.zeros(4), np.zeros(4, dtype=np.int64)
+    _changes(truth, prediction, seen, follows, sums, counts)
+    return sums, counts
+
+
+@jit
+def _units(quaternions: Any, shortest: float, out: Any, valid: Any) -> None:
+    for i in range(quaternions.shape[0]):
+        largest, fine = 0.0, True
+        for k in range(4):
+            fine = fine and math.isfinite(quaternions[i, k])
+            largest = max(largest, abs(quaternions[i, k]))
+        square = 0.0
+        if fine and largest > 0:
+            for k in range(4):
+                part = quaternions[i, k] / largest
+                square += part * part
+        size = math.sqrt(square)
+        valid[i] = fine and size * largest >= shortest
+        for k in range(4):
+            out[i, k] = quaternions[i, k] / largest / size if valid[i] else np.nan
+
+
+@jit
+def _matrices(unit: Any, out: Any) -> None:
+    for i in range(unit.shape[0]):
+        x, y, z, w = unit[i, 0], unit[i, 1], unit[i, 2], unit[i, 3]
+        out[i, 0, 0] = 1 - 2 * (y * y + z * z)
+        out[i, 0, 1] = 2 * (x * y - z * w)
+        out[i, 0, 2] = 2 * (x * z + y * w)
+        out[i, 1, 0] = 2 * (x * y + z * w)
+        out[i, 1, 1] = 1 - 2 * (x * x + z * z)
+        out[i, 1, 2] = 2 * (y * z - x * w)
+        out[i, 2, 0] = 2 * (x * z - y * w)
+        out[i, 2, 1] = 2 * (y * z + x * w)
+        out[i, 2, 2] = 1 - 2 * (x * x + y * y)
+
+
+@jit
+def _angles(a: Any, b: Any, out: Any) -> None:
+    turn = np.empty((3, 3))
+    for i in range(a.shape[0]):
+        for row in range(3):
+            for column in range(3):
+                total = 0.0
+                for k in range(3):
+                    total += a[i, row, k] * b[i, column, k]
+                turn[row, column] = total
+        x, y, z = turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]
+        trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
+        out[i] = math.atan2(math.sqrt(x * x + y * y + z * z), trace - 1.0)
+
+
+@jit
+def _project(joints: Any, rows: Any, rotations: Any, translations: Any, at: Any, out: Any) -> None:
+    for i in range(len(rows)):
+        row, pose = rows[i], at[i]
+        for j in range(joints.shape[1]):
+            x, y, z = float(joints[row, j, 0]), float(joints[row, j, 1]), float(joints[row, j, 2])
+            for k in range(3):
+                turned = rotations[pose, k, 0] * x + rotations[pose, k, 1] * y + rotations[pose, k, 2] * z
+                out[i, j, k] = turned + translations[pose, k]
+
+
+@jit
+def _finite(joints: Any, out: Any) -> None:
+    for i in range(joints.shape[0]):
+        fine = True
+        for j in range(joints.shape[1]):
+            for k in range(joints.shape[2]):
+                fine = fine and math.isfinite(joints[i, j, k])
+        out[i] = fine
+
+
+@jit
+def _add(sums: Any, lost: Any, kind: int, value: float) -> None:
+    """Add to a sum and keep what rounding takes from it (Neumaier, 1974)."""
+    total = sums[kind] + value
+    lost[kind] += (sums[kind] - total) + value if sums[kind] >= value else (value - total) + sums[kind]
+    sums[kind] = total
+
+
+@jit
+def _changes(truth: Any, prediction: Any, seen: Any, follows: Any, sums: Any, counts: Any) -> None:
+    lost = np.zeros(4)
+    size = truth.shape[1]
+    chain = np.zeros(size, dtype=np.int64)
+    for i in range(truth.shape[0]):
+        for j in range(size):
+            if not seen[i, j]:
+                chain[j] = 0
+                continue
+            chain[j] = min(chain[j] + 1, 4) if follows[i] else 1
+            length = chain[j]
+            first = second = third = still = 0.0
+            for k in range(3):
+                p0 = float(prediction[i, j, k])
+                e0 = p0 - truth[i, j, k]
+                if length > 1:
+                    p1 = float(prediction[i - 1, j, k])
+                    e1 = p1 - truth[i - 1, j, k]
+                    first += (e0 - e1) ** 2
+                if length > 2:
+                    p2 = float(prediction[i - 2, j, k])
+                    e2 = p2 - truth[i - 2, j, k]
+                    second += (e0 - 2 * e1 + e2) ** 2
+                if length > 3:
+                    p3 = float(prediction[i - 3, j, k])
+                    third += (p0 - 3 * p1 + 3 * p2 - p3) ** 2
+                    true = float(truth[i, j, k]) - 3 * float(truth[i - 1, j, k])
+                    still += (true + 3 * float(truth[i - 2, j, k]) - truth[i - 3, j, k]) ** 2
+            if length > 1:
+                _add(sums, lost, 0, math.sqrt(first))
+                counts[0] += 1
+            if length > 2:
+                _add(sums, lost, 1, math.sqrt(second))
+                counts[1] += 1
+            if length > 3:
+                _add(sums, lost, 2, math.sqrt(third))
+                _add(sums, lost, 3, math.sqrt(still))
+                counts[2] += 1
+                counts[3] += 1
+    for kind in range(4):
+        sums[kind] += lost[kind]
