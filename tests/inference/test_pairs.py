@@ -86,7 +86,7 @@ def test_ranks_agree_with_scipy(values):
 
 
 def test_values_that_differ_by_rounding_tie():
-    # 0.7 - 0.6 and 0.5 - 0.4 are one tenth each, but not the same float.
-    values = np.array([0.7 - 0.6, 0.2, 0.5 - 0.4])
+    # 0.3 - 0.2 and 0.8 - 0.7 are one tenth each, but not the same float.
+    values = np.array([0.3 - 0.2, 0.2, 0.8 - 0.7])
     assert values[0] != values[2]
     assert average_ranks(values)[0].tolist() == [1.5, 3.0, 1.5]

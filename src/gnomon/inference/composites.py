@@ -36,8 +36,8 @@ from gnomon.inference.intervals import (
     Groups,
     Interval,
     Plan,
+    around,
     between,
-    clipped,
     drawn,
     gaps,
     jackknife_se,
@@ -208,7 +208,7 @@ def _jackknife_t(
         variances.append(((part.weight * jackknife_se(scored.values)) ** 2, groups.n - 1))
     total, df = satterthwaite(variances)
     value, half = made.value or 0.0, t_quantile(0.5 + plan.level / 2, df) * math.sqrt(total)
-    return _with(made, clipped(measure, value - half, value + half, notes), math.sqrt(total), df)
+    return _with(made, around(measure, value, half, notes), math.sqrt(total), df)
 
 
 def _with(made: Composite, found: Interval, se: float | None = None, df: float | None = None) -> Composite:

@@ -42,8 +42,8 @@ from gnomon.inference.intervals import (
     CHUNK,
     Groups,
     Interval,
+    around,
     between,
-    clipped,
     draw_counts,
     gaps,
     interval,
@@ -182,7 +182,7 @@ def _jackknife_t(
         return None, Interval(None, None, same(first), tuple(notes))
     spread = crossed_spread(values, left_out)
     half = t_quantile(0.5 + first.plan.level / 2, spread.df) * spread.se
-    return spread, clipped(measure, value - half, value + half, notes)
+    return spread, around(measure, value, half, notes)
 
 
 def _replicates(measure: Measure, seeds: Sequence[Groups]) -> Scored:

@@ -167,7 +167,7 @@ def _jackknife_t(measure: Measure, groups: Groups, frozen: Array | None, value: 
     if no_spread(scored.values):
         return Interval(None, None, same(groups), tuple(notes))
     half = t_quantile(0.5 + groups.plan.level / 2, groups.n - 1) * jackknife_se(scored.values)
-    return clipped(measure, value - half, value + half, notes)
+    return around(measure, value, half, notes)
 
 
 def _bootstrap(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
@@ -198,7 +198,7 @@ def between(
         return Interval(None, None, why_same, tuple(notes))
     tails = np.array([0.5 - level / 2, 0.5 + level / 2])
     low, high = np.quantile(kept, tails if bend is None else bend(kept, tails))
-    return clipped(measure, float(low), float(high), notes)
+    return _clipped(measure, float(low), float(high), notes)
 
 
 def _bca_tails(left: Scored, value: float, kept: Array, tails: Array) -> Array:
@@ -228,8 +228,12 @@ def gaps(groups: Groups, defined: Array) -> str:
     return f"undefined ({groups.name(int((~defined).sum()))} cannot be left out: there is no score without)"
 
 
-def clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:
-    """Return an interval within the range of the measure."""
+def around(measure: Measure, value: float, half: float, notes: list[str]) -> Interval:
+    """Return the interval of a score and half its width, within the range of the measure."""
+    return _clipped(measure, value - half, value + half, notes)
+
+
+def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:
     floor, ceiling = measure.bounds
     return Interval(max(floor, low), min(ceiling, high), "", tuple(notes))
 

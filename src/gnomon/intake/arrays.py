@@ -28,6 +28,9 @@ from gnomon.intake.pickles import PickleFault, unpickle
 
 __all__ = ["Array", "read_npz", "read_some"]
 
+_PIECE = 1 << 16
+"""Bytes that are read at a time: larger ones would be mapped and unmapped by the allocator each time."""
+
 _OBJECT_RATIO = 50
 _OBJECT_FLOOR_BYTES = 16 * MIB
 
@@ -110,7 +113,7 @@ def _fill(member: IO[bytes], size: int) -> npt.NDArray[np.uint8]:
     """Read exactly `size` bytes and the end, which is where the checksum is compared."""
     buffer = np.empty(size, dtype=np.uint8)
     position = 0
-    while data := member.read(MIB):
+    while data := member.read(_PIECE):
         if position + len(data) > size:
             raise HeaderError("holds more than it declares; save it again")
         buffer[position : position + len(data)] = np.frombuffer(data, dtype=np.uint8)

@@ -26,7 +26,8 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.numerics.rotations import angles_between, from_quaternions, inverse
+from gnomon.numerics import rigid
+from gnomon.numerics.rotations import SHORTEST
 
 NO_PAIR = "no pair of poses is valid"
 
@@ -52,16 +53,11 @@ def pose_errors(truth: Any, prediction: Any) -> PoseErrors:
     true, predicted = _encoded(truth, "truth"), _encoded(prediction, "prediction")
     if true.shape[:-1] != predicted.shape[:-1]:
         raise InputError(f"truth has poses {true.shape[:-1]} and prediction {predicted.shape[:-1]}: expected the same")
-    (at, turn, fine), (to, turned, good) = _decoded(true), _decoded(predicted)
-    places = [inverse(pose)[1] for pose in ((turn, at), (turned, to))]
-    angles = np.degrees(angles_between(true[..., 3:7], predicted[..., 3:7]))
-    return PoseErrors(
-        np.where(fine & good, angles, np.nan),
-        np.linalg.norm(to - at, axis=-1),
-        np.linalg.norm(places[1] - places[0], axis=-1),
-        fine,
-        good,
-    )
+    shape = true.shape[:-1]
+    first, second = (side.reshape(-1, side.shape[-1])[:, :7] for side in (true, predicted))
+    angle, moved, placed, fine = rigid.apart(first, second, SHORTEST)
+    rotation, translation, centre = (values.reshape(shape) for values in (np.degrees(angle), moved, placed))
+    return PoseErrors(rotation, translation, centre, fine[0].reshape(shape), fine[1].reshape(shape))
 
 
 def evaluate(truth: Any, prediction: Any) -> dict[str, Any]:
@@ -107,17 +103,10 @@ def _summary(values: Array, where: str, undefined: dict[str, str]) -> dict[str, 
 
 def _encoded(values: Any, where: str) -> Array:
     try:
-        array = np.asarray(values, dtype=np.float64)
+        array = np.asarray(values)
+        array = array if array.dtype.kind == "f" else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{where}: expected encoded poses (..., 7) or longer: {error}") from error
     if array.ndim < 2 or array.shape[-1] < 7:
         raise InputError(f"{where}: expected encoded poses [T, q, ...] of shape (N, 7) or longer, got {array.shape}")
     return array
-
-
-def _decoded(poses: Array) -> tuple[Array, Array, Array]:
-    """Return translations, rotations and which of them are poses; the others hold NaN."""
-    rotations, valid = from_quaternions(poses[..., 3:7])
-    fine = np.asarray(valid & np.isfinite(poses[..., :3]).all(axis=-1))
-    translations = np.where(fine[..., np.newaxis], poses[..., :3], np.nan)
-    return translations, rotations, fine

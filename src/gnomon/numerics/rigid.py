@@ -21,6 +21,14 @@ def units(quaternions: Array, shortest: float) -> tuple[Array, Array]:
     return out, valid
 
 
+def decode(encodings: Array, shortest: float) -> tuple[Array, Array, Array]:
+    """Return rotations, translations and which rows of encodings ``(N, 7+)`` are poses; the others are identities."""
+    n = len(encodings)
+    turns, moves, fine = np.empty((n, 3, 3)), np.empty((n, 3)), np.empty(n, dtype=np.bool_)
+    _decode(encodings, shortest, turns, moves, fine)
+    return turns, moves, fine
+
+
 def matrices(unit: Array) -> Array:
     """Return the rotation matrices of unit quaternions ``(N, 4)``, scalar last; NaN for NaN."""
     out = np.empty((len(unit), 3, 3))
@@ -33,6 +41,21 @@ def angles(a: Array, b: Array) -> Array:
     out = np.empty(len(a))
     _angles(np.ascontiguousarray(a, dtype=np.float64), np.ascontiguousarray(b, dtype=np.float64), out)
     return out
+
+
+def apart(a: Array, b: Array, shortest: float) -> tuple[Array, Array, Array, Array]:
+    """Compare encoded poses ``(N, 7+)``: translation, then a quaternion of any length.
+
+    Returns
+    -------
+    tuple
+        Angle between the rotations, distance of the translations, distance of the cameras' places ``-R^T T``, each
+        ``(N,)`` and NaN where a side is no pose; and which rows of each side are poses, ``(2, N)``.
+    """
+    n = len(a)
+    angle, moved, placed, fine = np.empty(n), np.empty(n), np.empty(n), np.empty((2, n), dtype=np.bool_)
+    _apart(a, b, shortest, angle, moved, placed, fine)
+    return angle, moved, placed, fine
 
 
 def project(joints: Array, rows: Array, rotations: Array, translations: Array, at: Array) -> Array:
@@ -79,18 +102,89 @@ def _units(quaternions: Any, shortest: float, out: Any, valid: Any) -> None:
 
 
 @jit
+def _unit(pose: Any, shortest: float, out: Any) -> bool:
+    """Write the unit quaternion of an encoded pose; say whether it is one."""
+    largest, fine = 0.0, True
+    for k in range(7):
+        fine = fine and math.isfinite(pose[k])
+    for k in range(3, 7):
+        largest = max(largest, abs(pose[k]))
+    if not fine or largest == 0:
+        return False
+    square = 0.0
+    for k in range(4):
+        out[k] = pose[3 + k] / largest
+        square += out[k] * out[k]
+    size = math.sqrt(square)
+    for k in range(4):
+        out[k] /= size
+    return size * largest >= shortest
+
+
+@jit
+def _place(pose: Any, q: Any, out: Any) -> None:
+    """Write where a camera stands: minus the translation, turned back."""
+    x, y, z, w = -q[0], -q[1], -q[2], q[3]
+    a, b, c = -float(pose[0]), -float(pose[1]), -float(pose[2])
+    tx, ty, tz = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    out[0] = a + w * tx + y * tz - z * ty
+    out[1] = b + w * ty + z * tx - x * tz
+    out[2] = c + w * tz + x * ty - y * tx
+
+
+@jit
+def _apart(a: Any, b: Any, shortest: float, angle: Any, moved: Any, placed: Any, fine: Any) -> None:
+    p, q, here, there = np.empty(4), np.empty(4), np.empty(3), np.empty(3)
+    for i in range(a.shape[0]):
+        fine[0, i], fine[1, i] = _unit(a[i], shortest, p), _unit(b[i], shortest, q)
+        if not (fine[0, i] and fine[1, i]):
+            angle[i] = moved[i] = placed[i] = np.nan
+            continue
+        x = p[3] * q[0] - q[3] * p[0] - (p[1] * q[2] - p[2] * q[1])
+        y = p[3] * q[1] - q[3] * p[1] - (p[2] * q[0] - p[0] * q[2])
+        z = p[3] * q[2] - q[3] * p[2] - (p[0] * q[1] - p[1] * q[0])
+        w = p[0] * q[0] + p[1] * q[1] + p[2] * q[2] + p[3] * q[3]
+        angle[i] = 2 * math.atan2(math.sqrt(x * x + y * y + z * z), abs(w))
+        _place(a[i], p, here)
+        _place(b[i], q, there)
+        step = gone = 0.0
+        for k in range(3):
+            step += (float(a[i, k]) - b[i, k]) ** 2
+            gone += (here[k] - there[k]) ** 2
+        moved[i], placed[i] = math.sqrt(step), math.sqrt(gone)
+
+
+@jit
+def _matrix(q: Any, out: Any) -> None:
+    x, y, z, w = q[0], q[1], q[2], q[3]
+    out[0, 0] = 1 - 2 * (y * y + z * z)
+    out[0, 1] = 2 * (x * y - z * w)
+    out[0, 2] = 2 * (x * z + y * w)
+    out[1, 0] = 2 * (x * y + z * w)
+    out[1, 1] = 1 - 2 * (x * x + z * z)
+    out[1, 2] = 2 * (y * z - x * w)
+    out[2, 0] = 2 * (x * z - y * w)
+    out[2, 1] = 2 * (y * z + x * w)
+    out[2, 2] = 1 - 2 * (x * x + y * y)
+
+
+@jit
 def _matrices(unit: Any, out: Any) -> None:
     for i in range(unit.shape[0]):
-        x, y, z, w = unit[i, 0], unit[i, 1], unit[i, 2], unit[i, 3]
-        out[i, 0, 0] = 1 - 2 * (y * y + z * z)
-        out[i, 0, 1] = 2 * (x * y - z * w)
-        out[i, 0, 2] = 2 * (x * z + y * w)
-        out[i, 1, 0] = 2 * (x * y + z * w)
-        out[i, 1, 1] = 1 - 2 * (x * x + z * z)
-        out[i, 1, 2] = 2 * (y * z - x * w)
-        out[i, 2, 0] = 2 * (x * z - y * w)
-        out[i, 2, 1] = 2 * (y * z + x * w)
-        out[i, 2, 2] = 1 - 2 * (x * x + y * y)
+        _matrix(unit[i], out[i])
+
+
+@jit
+def _decode(encodings: Any, shortest: float, turns: Any, moves: Any, fine: Any) -> None:
+    q = np.empty(4)
+    for i in range(encodings.shape[0]):
+        fine[i] = _unit(encodings[i], shortest, q)
+        if not fine[i]:
+            q[:] = 0.0
+            q[3] = 1.0
+        _matrix(q, turns[i])
+        for k in range(3):
+            moves[i, k] = encodings[i, k] if fine[i] else 0.0
 
 
 @jit

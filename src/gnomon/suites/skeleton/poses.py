@@ -39,10 +39,7 @@ class Poses:
     @staticmethod
     def decode(encodings: Array) -> Poses:
         """Return ``(K, 9)`` encodings as poses; usable are those with finite T and q and a q that is not zero."""
-        turns, usable = rotations.from_quaternions(encodings[:, 3:7])
-        usable = usable & np.isfinite(encodings[:, :3]).all(axis=1)
-        turns = np.where(usable[:, np.newaxis, np.newaxis], turns, np.eye(3))
-        return Poses(turns, np.where(usable[:, np.newaxis], encodings[:, :3], 0.0), usable)
+        return Poses(*rigid.decode(encodings, rotations.SHORTEST))
 
     @staticmethod
     def none(size: int) -> Poses:

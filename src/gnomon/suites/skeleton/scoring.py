@@ -155,17 +155,17 @@ def _evaluate(
     count = len(source.sequences.named)
     bones = summaries.parse_bones(options.bones, len(source.joints))
     tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones)
-    rows: list[Tallies] = []
+    empty = np.empty((0, len(source.joints), 3))
+    blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
+    fields = {name: array.copy() for name, array in blank.fields.items()}
     for block in projector.blocks():
         new = np.diff(block.codes, prepend=-1) != 0
         present, local = block.codes[new], np.cumsum(new) - 1
         aligned = align(block.truth, block.prediction, keep=ALIGNMENTS, pelvis=source.root)
         part = measure.tally_aligned(aligned, local, len(present), source.joints)
-        rows.append(_placed(part, present, count))
+        for name, array in part.fields.items():
+            fields[name][present] = array
         tracker.add(block, aligned)
-    empty = np.empty((0, len(source.joints), 3))
-    blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
-    tallies = _joined(rows, blank)
     roster = _roster(source.sequences)
     found = findings.look(projector, tracker, options.seed)
     record = settled.record()
@@ -175,7 +175,7 @@ def _evaluate(
         suite="skeleton",
         system=f"{source.name}: {arm}" if arm else source.name,
         roster=roster,
-        tallies={measure.family: tallies},
+        tallies={measure.family: Tallies(blank.layout, blank.axes, fields)},
         data=_data_digest(source),
         table=_table(source, projector, tracker),
         coverage=_coverage(projector),
@@ -190,25 +190,6 @@ def _evaluate(
             **({DIFFERS: findings.differs(projector)} if variant == "strict" else {}),
         },
     )
-
-
-def _placed(part: Tallies, present: Array, count: int) -> Tallies:
-    """Put rows of some sequences in their places among all."""
-    fields = {}
-    for field in part.layout:
-        values = part.fields[field.name]
-        fields[field.name] = np.zeros((count, *values.shape[1:]), dtype=values.dtype)
-        fields[field.name][present] = values
-    return Tallies(part.layout, part.axes, fields)
-
-
-def _joined(rows: list[Tallies], blank: Tallies) -> Tallies:
-    """Add tallies of different sequences: every row is in one of them only."""
-    fields = {name: array.copy() for name, array in blank.fields.items()}
-    for part in rows:
-        for name, array in part.fields.items():
-            fields[name] += array
-    return Tallies(blank.layout, blank.axes, fields)
 
 
 def _roster(found: Sequences) -> Roster:

@@ -36,7 +36,7 @@ class Cameras:
             column = self._column(self.names, self.sensors, self.values.shape[1], modality, sensor, self.where)
             if column is None:
                 return np.full((self.n, ENCODING), np.nan)
-            return np.asarray(self.values[:, column], dtype=np.float64)
+            return np.asarray(self.values[:, column])
         found = np.full((self.n, ENCODING), np.nan)
         for index in range(self.n):
             item = _encodings(self.values[index], f"{self.where}[{index}]")

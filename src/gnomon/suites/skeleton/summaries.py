@@ -86,10 +86,11 @@ class Tracker:
 
 
 def cameras(projector: Projector) -> dict[str, Any]:
-    """Return the errors of predicted cameras by modality."""
+    """Return the errors of the predicted cameras that are used, by modality."""
     settings = projector.settings
+    others = settings.modalities if settings.mode == "multi_sensor" else ()
     found = {}
-    for name in dict.fromkeys((settings.target, *settings.modalities)):
+    for name in dict.fromkeys((settings.target, *others)):
         sides = [projector.file.cameras[side].stream(name, settings.sensor(name)) for side in ("gt", "pred")]
         found[name] = camera_errors.evaluate(*sides)
     return found
