@@ -2,7 +2,8 @@
 
 ``python docs/produce.py PAGE...`` rewrites pages; with ``--check`` it only says which differ and leaves with 1. The
 commands of a page run one after another in one fresh folder; a line that starts with ``$ `` is a command, and what it
-prints to standard output follows. ``$ ... | head -5`` and the like are fine: a shell runs them.
+prints to standard output follows. ``$ ... | head -5`` and the like are fine: a shell runs them. ``examples`` is there.
+A block ``console real`` needs real data, in the folder that GNOMON_REAL_DATA names; without it, it stays as it is.
 """
 
 import argparse
@@ -13,7 +14,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"^```console( real)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def produced(text: str, folder: Path) -> str:
@@ -21,9 +23,13 @@ def produced(text: str, folder: Path) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
 
+    (folder / "examples").symlink_to(ROOT / "examples")
+
     def run(block: re.Match[str]) -> str:
+        if block[1] and not os.environ.get("GNOMON_REAL_DATA"):
+            return block[0]
         out = []
-        for command in re.findall(r"^\$ (.*(?:\\\n.*)*)$", block[1], re.MULTILINE):
+        for command in re.findall(r"^\$ (.*(?:\\\n.*)*)$", block[2], re.MULTILINE):
             done = subprocess.run(  # noqa: S603 - the pages are our own
                 ["bash", "-c", command],  # noqa: S607
                 cwd=folder,
@@ -36,7 +42,7 @@ def produced(text: str, folder: Path) -> str:
                 raise SystemExit(f"$ {command}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}")
             shown = "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
             out.append(f"$ {command}\n{shown}")
-        return "```console\n" + "\n".join(out) + "```"
+        return f"```console{block[1] or ''}\n" + "\n".join(out) + "```"
 
     return BLOCK.sub(run, text)
 
