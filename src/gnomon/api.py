@@ -205,10 +205,11 @@ def _told_apart(runs: Sequence[Run]) -> list[Run]:
 
 def _compared(first: Table | View, runs: Sequence[Run]) -> list[Table | View]:
     """Put the paired comparison behind the first table, or say under it why there is none."""
-    from gnomon.runs.comparison import compare_runs, comparison_table
+    from gnomon.runs.comparison import compare_runs, comparison_table, with_best
 
     try:
-        return [first, comparison_table(compare_runs(runs), runs[0])]
+        table = comparison_table(compare_runs(runs), runs[0])
+        return [with_best(first, runs) if isinstance(first, Table) else first, table]
     except InputError as error:
         return [replace(first, notes=(*first.notes, f"no paired comparison: {error}"))]
 

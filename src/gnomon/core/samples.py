@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gnomon.core.errors import GnomonError
+from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.tallies import Array
 
 
@@ -68,6 +68,15 @@ class Samples:
         low = np.minimum(self.input_range[:, 0], self.target_range[:, 0])
         high = np.maximum(self.input_range[:, 1], self.target_range[:, 1])
         return np.stack([low, high], axis=1)
+
+    def column(self, name: str) -> tuple[str, ...]:
+        """Return a column of text by name: ``ids``, ``cases``, ``parts``, ``digests``, else a tag."""
+        columns = {**self.tags, "ids": self.ids, "cases": self.cases, "parts": self.parts}
+        if self.digests:
+            columns["digests"] = self.digests
+        if name not in columns:
+            raise InputError(f"samples have no column {name!r}; they have {', '.join(sorted(columns))}")
+        return columns[name]
 
     def part(self, name: str) -> Array:
         """Return a mask of the samples of one part."""

@@ -36,6 +36,8 @@ class Cell:
     """Why the value is undefined."""
     interval_why: str = ""
     """Why there is no interval."""
+    mark: Literal["", "best", "partial"] = ""
+    """``best``: ahead in its column, and distinguishable from the second; ``partial``: of a partial run."""
 
 
 @dataclass(frozen=True)

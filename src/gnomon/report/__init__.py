@@ -16,6 +16,7 @@ FORMATS = {
     "json": "gnomon.report.plain:render_json",
     "csv": "gnomon.report.plain:render_csv",
     "markdown": "gnomon.report.markdown:render",
+    "latex": "gnomon.report.latex:render",
     "html": "gnomon.report.html:render",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from gnomon.core.table import Table, View
+from gnomon.core.table import Cell, Table, View
 from gnomon.report.cells import grid, numeric
 
 RIGHT = ' style="text-align:right"'
@@ -21,13 +21,20 @@ def _table(table: Table) -> str:
     headings, rows = grid(table)
     sides = [RIGHT if numeric(column) else LEFT for column in table.columns]
     head = "".join(f"<th{side}>{escape(text)}</th>" for text, side in zip(headings, sides, strict=True))
-    body = "".join(
-        "<tr>" + "".join(f"<td{s}>{escape(text)}</td>" for text, s in zip(row, sides, strict=True)) + "</tr>"
-        for row in rows
-    )
+    body = ""
+    for row, cells in zip(rows, table.rows, strict=True):
+        marks = [cells.get(column.key, Cell("")).mark for column in table.columns]
+        shown = zip(row, sides, marks, strict=True)
+        body += (
+            "<tr>" + "".join(f"<td{side}>{_marked(escape(text), mark)}</td>" for text, side, mark in shown) + "</tr>"
+        )
     notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
     return (
         f'<table class="gnomon"><caption style="text-align:left"><b>{escape(table.title)}</b></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         + (f'<ul class="gnomon-notes">{notes}</ul>' if notes else "")
     )
+
+
+def _marked(text: str, mark: str) -> str:
+    return {"best": f"<b>{text}</b>", "partial": f"{text}&nbsp;&dagger;"}.get(mark, text)

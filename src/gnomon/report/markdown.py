@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.core.table import Table, View
+from gnomon.core.table import Cell, Table, View
 from gnomon.report.cells import grid, numeric
 
 
@@ -28,9 +28,15 @@ def _table(table: Table) -> str:
     headings, rows = grid(table)
     rule = ["---:" if numeric(column) else "---" for column in table.columns]
     lines = [f"**{escape(table.title)}**", "", _line([escape(h) for h in headings]), _line(rule)]
-    lines += [_line([escape(value) for value in row]) for row in rows]
+    for row, cells in zip(rows, table.rows, strict=True):
+        marks = [cells.get(column.key, Cell("")).mark for column in table.columns]
+        lines.append(_line([_marked(escape(value), mark) for value, mark in zip(row, marks, strict=True)]))
     notes = [f"- {escape(note)}" for note in table.notes]
     return "\n".join([*lines, *(["", *notes] if notes else []), ""])
+
+
+def _marked(text: str, mark: str) -> str:
+    return {"best": f"**{text}**", "partial": f"{text} †"}.get(mark, text)
 
 
 def _line(cells: Sequence[str]) -> str:

@@ -60,12 +60,17 @@ def _table(console: Console, table: Table) -> None:
     drawn = _framed(console, table.title)
     for column, heading in zip(table.columns, headings, strict=True):
         drawn.add_column(Text(heading), justify="right" if numeric(column) else "left", overflow="fold")
-    for row in rows:
-        drawn.add_row(*(Text(value) for value in row))
+    for row, cells in zip(rows, table.rows, strict=True):
+        marks = [cells[column.key].mark if column.key in cells else "" for column in table.columns]
+        drawn.add_row(*(_marked(value, mark) for value, mark in zip(row, marks, strict=True)))
     console.print(drawn)
     for note in table.notes:
         console.print(Text(f"  {note}"), style="dim", soft_wrap=True)
     console.print()
+
+
+def _marked(text: str, mark: str) -> Text:
+    return Text(text + {"best": " *", "partial": " †"}.get(mark, ""), style="bold" if mark == "best" else "")
 
 
 def _framed(console: Console, title: str) -> RichTable:

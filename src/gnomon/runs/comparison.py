@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gnomon.core.errors import InputError, plural
 from gnomon.core.measure import Measure
@@ -12,6 +12,8 @@ from gnomon.inference.intervals import Groups
 from gnomon.inference.paired import Paired, compare
 from gnomon.runs.run import Run
 from gnomon.runs.tables import partial, ranked, shown, titled
+
+ALPHA = 0.05
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,37 @@ def compare_runs(runs: Sequence[Run], measures: Sequence[str] = ()) -> list[Comp
         for name in chosen
         for other in others
     ]
+
+
+def with_best(table: Table, runs: Sequence[Run]) -> Table:
+    """Mark in every column of a leaderboard the best system, if it can be told apart from the second.
+
+    It can if the interval of the paired difference does not hold 0; without intervals, if p is below 0.05.
+    """
+    by_name = {measure.name: measure for measure in runs[0].measures}
+    marked = [dict(row) for row in table.rows]
+    for column in table.columns:
+        winner = _winner(by_name[column.key], runs) if column.key in by_name else ""
+        for row in marked:
+            if winner and row["system"].value == winner:
+                row[column.key] = replace(row[column.key], mark="best")
+    note = "marked (*, bold): the best, and told apart from the second by the interval of the paired difference"
+    notes = (*table.notes, note) if marked != [dict(row) for row in table.rows] else table.notes
+    return replace(table, rows=tuple(marked), notes=notes)
+
+
+def _winner(measure: Measure, runs: Sequence[Run]) -> str:
+    """Return the system that is distinguishably the best by a measure, or nothing."""
+    sign = 1.0 if measure.direction == "up" else -1.0
+    scored = [(score.value, run) for run in runs if (score := run.find(measure.name)) and score.value is not None]
+    if len(scored) < len(runs) or len(scored) < 2:
+        return ""
+    ordered = sorted(scored, key=lambda item: -sign * item[0])
+    first, second = ordered[0][1], ordered[1][1]
+    found = compare(measure, *_aligned(measure, first, second))
+    if found.low is not None and found.high is not None:
+        return first.system if found.low > 0 or found.high < 0 else ""
+    return first.system if found.p is not None and found.p < ALPHA and found.interval_why == "" else ""
 
 
 def comparison_table(comparisons: Sequence[Comparison], run: Run) -> Table:

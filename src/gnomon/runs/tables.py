@@ -167,7 +167,7 @@ def _row(run: Run, measures: Sequence[Measure]) -> dict[str, Cell]:
     scores = {measure.name: run.find(measure.name) for measure in measures}
     first = next(iter(scores.values()))
     base = {
-        "system": Cell(run.system),
+        "system": Cell(run.system, mark="" if run.complete else "partial"),
         "n": Cell(first.n if first else 0),
         "groups": Cell(first.groups if first else 0),
     }
