@@ -2,8 +2,10 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
+import gnomon
 from gnomon.core.canonical import encode
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
@@ -111,3 +113,20 @@ def test_runs_of_different_protocols_are_not_compared(evaluation, small_run):
 def test_an_unknown_measure_is_named_with_those_there_are(evaluation, small_run):
     with pytest.raises(InputError, match="no measure 'bleu' in these runs; they have macro_f1, accuracy, kappa"):
         compare_runs([small_run, run_of(evaluation, system="twin")], ["bleu"])
+
+
+def test_the_best_is_marked_only_where_it_can_be_told_apart():
+    """Forty groups with a clear winner, and the same system twice under two names."""
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 4000)
+    groups = np.repeat(np.arange(40), 100)
+    noise = rng.random(4000)
+    good, bad = (np.where(noise < rate, (truth + 1) % 3, truth) for rate in (0.1, 0.4))
+    given = {"id": np.arange(4000), "label": truth, "group": groups}
+    systems = {name: {"id": np.arange(4000), "label": label} for name, label in (("good", good), ("bad", bad))}
+    table = gnomon.score("labels", given, systems).tables["scores"]
+    marks = {row["system"].value: row["accuracy"].mark for row in table.rows}
+    assert marks == {"good": "best", "bad": ""}
+    twins = {"one": systems["good"], "two": systems["good"]}
+    table = gnomon.score("labels", given, twins).tables["scores"]
+    assert {row["accuracy"].mark for row in table.rows} == {""}
