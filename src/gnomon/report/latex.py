@@ -1,7 +1,7 @@
-r"""Tables for a paper: booktabs, plain digits, arrows for the better direction.
+"""Tables for a paper: booktabs, plain digits, arrows for the better direction.
 
 The best of a column is bold only where it can be told apart from the second; a dagger stands behind partial runs. A
-table needs ``\usepackage{booktabs}`` and nothing else; text is UTF-8 and escaped.
+table needs the packages ``booktabs`` and, on old engines, ``textcomp``; text is UTF-8 and escaped.
 """
 
 from __future__ import annotations
