@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gnomon.core.errors import GnomonError
+from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.samples import Samples
 
 
@@ -105,3 +105,18 @@ def test_digests_and_tags_are_kept():
     made = samples(digests=("x", "y"), tags={"subject": ("ann", "bob")})
     assert made.digests == ("x", "y")
     assert made.tags["subject"] == ("ann", "bob")
+
+
+def test_a_column_is_found_by_name_before_a_tag_of_that_name():
+    made = samples(digests=("x", "y"), tags={"subject": ("ann", "bob"), "parts": ("p", "q")})
+    assert made.column("subject") == ("ann", "bob")
+    assert made.column("parts") == ("train", "test")
+    assert made.column("ids") == ("w0", "w1")
+    assert made.column("cases") == ("r1", "r1")
+    assert made.column("digests") == ("x", "y")
+
+
+@pytest.mark.parametrize("name", ["digests", "device"])
+def test_a_column_that_is_not_there_is_refused_with_those_that_are(name):
+    with pytest.raises(InputError, match=f"no column '{name}'; they have cases, ids, parts, subject"):
+        samples(tags={"subject": ("ann", "bob")}).column(name)

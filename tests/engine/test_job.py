@@ -50,11 +50,11 @@ def test_a_poison_cell_fails_alone_with_its_error(node, options, executor):
     plan = Plan([node("good"), node("bad", "fail", message="broken sensor"), node("fine")])
     outcome = work(plan, options(executor=executor))
     assert list(outcome.done) == ["good", "fine"]
-    assert outcome.missing == {"bad": "ValueError: broken sensor (1 attempt)"}
+    assert outcome.missing == {"bad": "ValueError: broken sensor (engine_toys.py:13) (1 attempt)"}
     assert outcome.coverage() == {
         "total": 3,
         "done": 2,
-        "missing": [{"cell": "bad", "why": "ValueError: broken sensor (1 attempt)"}],
+        "missing": [{"cell": "bad", "why": "ValueError: broken sensor (engine_toys.py:13) (1 attempt)"}],
     }
 
 
@@ -72,7 +72,9 @@ def test_what_needs_a_failed_node_is_blocked_and_says_so(node, options, executor
     middle = node("middle", needs={"data": data}, kind="artefact")
     outcome = work(Plan([node("x", needs={"m": middle}), node("free")]), options(executor=executor))
     assert list(outcome.done) == ["free"]
-    why = "needs 'middle', which failed: needs 'data', which failed: ValueError: no good (1 attempt)"
+    why = (
+        "needs 'middle', which failed: needs 'data', which failed: ValueError: no good (engine_toys.py:13) (1 attempt)"
+    )
     assert outcome.missing == {"x": why}
 
 

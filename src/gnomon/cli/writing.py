@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from gnomon.cli.building import Action
+from gnomon.core.errors import InputError
 from gnomon.core.suite import Suite
 
 
@@ -18,7 +19,10 @@ def writer(verb: str) -> Action:
         from gnomon.core.options import build
 
         offered = suite.verb(verb)
-        paths = [str(path) for path in offered.load()(build(offered.options, given))]
+        try:
+            paths = [str(path) for path in offered.load()(build(offered.options, given))]
+        except OSError as error:
+            raise InputError(f"{error.filename or 'files'}: cannot be written: {error.strerror or error}") from error
         if as_json:
             emit({"suite": suite.name, "written": paths})
         else:

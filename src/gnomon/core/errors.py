@@ -36,6 +36,15 @@ class WorkError(GnomonError):
     """Work that was asked for failed or is only partly there."""
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> counted(1, "return"), counted(2, "return")
+    ('1 return', '2 returns')
+    """
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
 def some(items: Iterable[object], total: int | None = None, *, show: int = 5, sentences: bool = False) -> str:
     """Name the first few of many items with their count, for an error message; sentences are kept as they are.
 

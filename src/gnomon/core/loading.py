@@ -5,6 +5,7 @@ Modules are looked for below the working folder first, which the path of an inst
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import hashlib
 import importlib
@@ -35,10 +36,46 @@ def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str,
 
 
 def source_identity(name: str, kind: type[Any]) -> str:
-    """Return what the result of a class depends on besides its options: its name and the hash of its source."""
+    """Return what the result of a class depends on besides its options: its name and the hash of its source.
+
+    The source is its file and the files beside it that it imports, directly or through one another; not what is
+    installed, and not data that the code may read.
+    """
     where = _parts(name)[0]
-    source = Path(where if where.endswith(".py") else inspect.getfile(kind)).read_bytes()
-    return f"{kind.__qualname__}:{hashlib.sha256(source).hexdigest()}"
+    path = Path(where if where.endswith(".py") else inspect.getfile(kind))
+    state = hashlib.sha256(path.read_bytes())
+    for other in neighbours(path):
+        state.update(hashlib.sha256(other.read_bytes()).digest())
+    return f"{kind.__qualname__}:{state.hexdigest()}"
+
+
+def neighbours(path: Path) -> list[Path]:
+    """Return the files in or below the folder of a source file that it imports, directly or through one another."""
+    found: dict[Path, None] = {}
+    waiting = [path.resolve()]
+    while waiting:
+        source = waiting.pop()
+        for name in _imported(source):
+            stem = source.parent.joinpath(*name.split("."))
+            for other in (stem.with_suffix(".py"), stem / "__init__.py"):
+                if other.is_file() and other not in found and other != path.resolve():
+                    found[other] = None
+                    waiting.append(other)
+    return sorted(found)
+
+
+def _imported(path: Path) -> Iterator[str]:
+    """Name the modules that a source file imports, relative ones without their points."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (item.name for item in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            yield from filter(None, (base, *(f"{base}.{item.name}".lstrip(".") for item in node.names)))
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -57,17 +94,28 @@ def _from_file(path: str, what: str) -> Any:
         raise InputError(f"{what} file {path}: not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # so that objects of its classes can be pickled
+    folder = Path(path).resolve().parent
+    for other in neighbours(Path(path)):
+        _forget(".".join(other.relative_to(folder).with_suffix("").parts), other)
     try:
-        spec.loader.exec_module(module)
+        with _first_on_path(folder):
+            spec.loader.exec_module(module)
     except Exception as error:
         raise InputError(f"{what} file {path}: cannot be imported ({type(error).__name__}: {error})") from error
     return module
 
 
+def _forget(name: str, path: Path) -> None:
+    """Let a module be imported anew if another file's is known by its name."""
+    known = getattr(sys.modules.get(name), "__file__", None)
+    if known is not None and Path(known).resolve() != path:
+        del sys.modules[name]
+
+
 def _from_package(name: str, what: str) -> Any:
     """Import a module; one below the working folder comes first, also where another package has its name."""
     here = _below_working_folder(name)
-    with _first_on_path(here):
+    with _first_on_path(Path.cwd() if here else None):
         try:
             module = importlib.import_module(name)
         except Exception as error:
@@ -91,10 +139,10 @@ def _below_working_folder(name: str) -> Path | None:
 
 
 @contextlib.contextmanager
-def _first_on_path(here: Path | None) -> Iterator[None]:
-    """Look for modules in the working folder first; afterwards last, so that what is installed is not hidden by it."""
-    folder = os.getcwd()
-    if here is None or sys.path[:1] in ([folder], [""]):
+def _first_on_path(place: Path | None) -> Iterator[None]:
+    """Look for modules in a folder first; afterwards last, so that what is installed is not hidden by it."""
+    folder = os.fspath(place) if place else ""
+    if place is None or sys.path[:1] == [folder] or (sys.path[:1] == [""] and folder == os.getcwd()):
         yield
         return
     sys.path.insert(0, folder)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 import time
 import traceback
@@ -48,6 +49,12 @@ class Reply:
     """The error lies in what the user gave: trying again cannot help."""
 
 
+def _where(error: BaseException) -> str:
+    """Say in which line an error was raised."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
+
+
 def carry_out(store: Store, order: Order) -> Reply:
     """Do an order unless its result is there already; never raises."""
     start = time.perf_counter()
@@ -62,7 +69,7 @@ def carry_out(store: Store, order: Order) -> Reply:
     except StoreFullError as error:
         return Reply(order.key, "full", time.perf_counter() - start, str(error))
     except (Exception, SystemExit) as error:
-        text = str(error) if isinstance(error, GnomonError) else f"{type(error).__name__}: {error}"
+        text = str(error) if isinstance(error, GnomonError) else f"{type(error).__name__}: {error}{_where(error)}"
         text, bad = " ".join(text.split()), isinstance(error, InputError)
         return Reply(order.key, "error", time.perf_counter() - start, text, traceback.format_exc(), bad)
     return Reply(order.key, "done", time.perf_counter() - start)

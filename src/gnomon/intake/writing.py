@@ -64,9 +64,18 @@ def write_table(table: pa.Table, path: str | os.PathLike[str]) -> None:
         _write(_decoded(table), file, suffix, path)
 
 
+def check_replaceable(path: str | os.PathLike[str]) -> None:
+    """Refuse a target that is there and is no plain file: a folder, a device, a link to one."""
+    if os.path.lexists(path) and (not os.path.isfile(path) or not Path(os.path.realpath(path)).is_file()):
+        raise InputError(f"{shown(path)}: is there and is no plain file, so it is not replaced; choose another name")
+    if os.path.realpath(path).startswith(("/dev/", "/proc/", "/sys/")):
+        raise InputError(f"{shown(path)}: is no place for a file; choose another name")
+
+
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Give a file that takes the place of `path` when the block ends well, and vanishes when it does not."""
+    check_replaceable(path)
     target = Path(path)
     beside = target.with_name(f".{target.name[:100]}.{secrets.token_hex(8)}.part")
     try:

@@ -47,6 +47,7 @@ confusion and what follows from them; the tables by class remain.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -163,13 +164,13 @@ def _between_classes(
         for j, fn in enumerate(FN_SIDE)
         if table[i, j] > 0
     }
-    grave = {pair for pair in pairs if set(pair.split("|")) & {"I", "M", "D", "F"}}
+    grave = {pair: bool(set(pair.split("|")) & {"I", "M", "D", "F"}) for pair in pairs}
     return {
         "pairs": pairs,
         "confusion": {"labels": [*labels, NULL], "seconds": confusion.tolist()},
-        "serious": sum(pairs[pair] for pair in grave),
-        "timing": sum(s for pair, s in pairs.items() if pair not in grave),
-        "substitution": sum(s for pair, s in pairs.items() if NULL not in pair.split("|")),
+        "serious": math.fsum(s for pair, s in pairs.items() if grave[pair]),
+        "timing": math.fsum(s for pair, s in pairs.items() if not grave[pair]),
+        "substitution": math.fsum(s for pair, s in pairs.items() if NULL not in pair.split("|")),
     }
 
 

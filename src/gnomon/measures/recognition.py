@@ -140,8 +140,9 @@ class AnyOverlap(WardTally):
         return Scored.ratio(whole - summed(totals, "events", "outcome", (lost,)).sum(axis=-1), whole)
 
     def why(self, totals: Totals) -> str:
-        """Nothing on that side."""
-        del totals
+        """No recording, or nothing on that side."""
+        if not float(totals["window_s"]):
+            return "no recordings"
         return "no events in truth" if self.side == "recall" else "no returns"
 
 
@@ -199,14 +200,17 @@ class CategoryRate(WardTally):
 
 @dataclass(frozen=True)
 class WindowShare(WardTally):
-    """Share of the windows that is right (``correct``), seriously wrong (``serious``) or off in time (``timing``)."""
+    """Share of the windows that is right (``correct``), seriously wrong, off in time (``timing``), or exchanged.
 
-    what: Literal["correct", "serious", "timing"] = "correct"
+    ``serious``: with an I, D, M or F on a side; ``substitution``: one class taken for another.
+    """
+
+    what: Literal["correct", "serious", "timing", "substitution"] = "correct"
     title: ClassVar[str] = "share of the windows"
 
     def __post_init__(self) -> None:
-        if self.what not in ("correct", "serious", "timing"):
-            raise InputError(f"what: expected correct, serious or timing, but got {self.what!r}")
+        if self.what not in ("correct", "serious", "timing", "substitution"):
+            raise InputError(f"what: expected correct, serious, timing or substitution, but got {self.what!r}")
 
     @property
     def direction(self) -> Direction:  # type: ignore[override]
@@ -223,7 +227,9 @@ class WindowShare(WardTally):
         del frozen
         pairs, fps, fns = totals["pairs"], totals.axes["fp"], totals.axes["fn"]
         grave = np.array([[bool({fp, fn} & {"I", "M", "D", "F"}) for fn in fns] for fp in fps])
-        wrong = {"serious": pairs[..., grave].sum(axis=-1), "timing": pairs[..., ~grave].sum(axis=-1)}
+        both = np.array([["-" not in (fp, fn) for fn in fns] for fp in fps])
+        kinds = {"serious": grave, "timing": ~grave, "substitution": both}
+        wrong = {name: pairs[..., kind].sum(axis=-1) for name, kind in kinds.items()}
         spent = totals["window_s"] - wrong["serious"] - wrong["timing"] if self.what == "correct" else wrong[self.what]
         scored = Scored.ratio(np.maximum(spent, 0.0), totals["window_s"])
         return Scored(scored.values, scored.defined & (totals["unpaired"] == 0))
@@ -283,6 +289,7 @@ MEASURES: tuple[Measure, ...] = (
     WindowShare("correct"),
     WindowShare("serious"),
     WindowShare("timing"),
+    WindowShare("substitution"),
     FalseAlarmsPerHour("total"),
     FalseAlarmsPerHour("null"),
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from gnomon.core.table import Cell, Table, View
+from gnomon.report import terminal
 from gnomon.report.cells import grid, numeric
 
 RIGHT = ' style="text-align:right"'
@@ -14,7 +15,8 @@ LEFT = ' style="text-align:left"'
 
 def render(items: Sequence[Table | View]) -> str:
     """Return tables as an HTML fragment."""
-    return "\n".join(_table(item) for item in items if isinstance(item, Table))
+    shown = (_table(item) if isinstance(item, Table) else _drawn(item) for item in items)
+    return "\n".join(text for text in shown if text)
 
 
 def _table(table: Table) -> str:
@@ -34,6 +36,12 @@ def _table(table: Table) -> str:
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         + (f'<ul class="gnomon-notes">{notes}</ul>' if notes else "")
     )
+
+
+def _drawn(view: View) -> str:
+    """Return what a terminal draws of a view, as it is."""
+    drawn = terminal.render([view]).rstrip()
+    return f'<pre class="gnomon">{escape(drawn)}</pre>' if drawn else ""
 
 
 def _marked(text: str, mark: str) -> str:

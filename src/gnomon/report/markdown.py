@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gnomon.core.table import Cell, Table, View
+from gnomon.report import terminal
 from gnomon.report.cells import grid, numeric
 
 
 def render(items: Sequence[Table | View]) -> str:
     """Return tables as Markdown with their notes as a list."""
-    return "\n".join(_table(item) for item in items if isinstance(item, Table))
+    shown = (_table(item) if isinstance(item, Table) else _drawn(item) for item in items)
+    return "\n".join(text for text in shown if text)
 
 
 def escape(text: str) -> str:
@@ -33,6 +35,12 @@ def _table(table: Table) -> str:
         lines.append(_line([_marked(escape(value), mark) for value, mark in zip(row, marks, strict=True)]))
     notes = [f"- {escape(note)}" for note in table.notes]
     return "\n".join([*lines, *(["", *notes] if notes else []), ""])
+
+
+def _drawn(view: View) -> str:
+    """Return what a terminal draws of a view, as it is."""
+    drawn = terminal.render([view]).rstrip()
+    return f"```text\n{drawn}\n```\n" if drawn and "```" not in drawn else ""
 
 
 def _marked(text: str, mark: str) -> str:

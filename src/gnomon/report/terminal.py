@@ -21,6 +21,8 @@ WIDE = 400
 """Columns assumed where the output is not a terminal: nothing is cut."""
 MATRIX = 12
 """Largest matrix that is drawn in a terminal."""
+MOST_ROWS = 60
+"""Rows of a table that a terminal shows."""
 BAR = 60
 """Places of a divided bar in a terminal."""
 
@@ -60,10 +62,15 @@ def _table(console: Console, table: Table) -> None:
     drawn = _framed(console, table.title)
     for column, heading in zip(table.columns, headings, strict=True):
         drawn.add_column(Text(heading), justify="right" if numeric(column) else "left", overflow="fold")
-    for row, cells in zip(rows, table.rows, strict=True):
+    hidden = max(0, len(rows) - MOST_ROWS)
+    for row, cells in zip(rows[: len(rows) - hidden], table.rows, strict=False):
         marks = [cells[column.key].mark if column.key in cells else "" for column in table.columns]
         drawn.add_row(*(_marked(value, mark) for value, mark in zip(row, marks, strict=True)))
     console.print(drawn)
+    if hidden:
+        console.print(
+            Text(f"  ... and {hidden:,} more rows: --format csv, json, markdown or html shows all"), style="dim"
+        )
     for note in table.notes:
         console.print(Text(f"  {note}"), style="dim", soft_wrap=True)
     console.print()
@@ -85,7 +92,9 @@ def _matrix(console: Console, view: View) -> None:
     for label in view.data["predicted"]:
         drawn.add_column(Text(label), justify="right", overflow="fold")
     for label, counts in zip(view.data["labels"], view.data["counts"], strict=True):
-        drawn.add_row(Text(label), *(Text(f"{count:,}") for count in counts))
+        drawn.add_row(
+            Text(label), *(Text(f"{count:,}" if isinstance(count, int) else f"{count:,.1f}") for count in counts)
+        )
     console.print(drawn)
     console.print()
 

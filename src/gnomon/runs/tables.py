@@ -59,6 +59,28 @@ def leaderboard(
     return Table(name, title or f"{runs[0].suite}: scores", columns, tuple(rows), notes(runs, chosen, evidence))
 
 
+def by_measure(runs: Sequence[Run], names: Sequence[str], *, name: str, title: str) -> Table:
+    """One row per measure, a column per system: for many measures that are read one by one."""
+    known = {measure.name: measure for measure in runs[0].measures}
+    chosen = [known[key] for key in names if key in known]
+    ordered = ranked(runs)
+    columns = (
+        Column("measure", "measure"),
+        Column("better", "better"),
+        *(Column(f"system:{run.system}", run.system, "score") for run in ordered),
+    )
+    rows = tuple(
+        {
+            "measure": Cell(titled(measure)),
+            "better": Cell({"up": "higher", "down": "lower"}[measure.direction]),
+            **{f"system:{run.system}": cell(run.find(measure.name), measure) for run in ordered},
+        }
+        for measure in chosen
+    )
+    scores = (run.find(measure.name) for run in ordered for measure in chosen)
+    return Table(name, title, columns, rows, interval_notes(runs[0], scores))
+
+
 def ranked(runs: Sequence[Run]) -> list[Run]:
     """Return runs by falling headline score (rising where lower is better); undefined last."""
     headline = runs[0].measures[0]
@@ -135,7 +157,8 @@ def interval_notes(run: Run, scores: Iterable[Score | None]) -> tuple[str, ...]:
         lines.append(f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {level}{draws}")
     remarks: dict[str, list[str]] = {}
     for score in given:
-        for text in (*((f"interval {score.interval_why}",) if score.interval_why else ()), *score.notes):
+        undefined = score.interval_why.startswith("undefined")
+        for text in (*((f"interval {score.interval_why}",) if undefined else ()), *score.notes):
             names = remarks.setdefault(text, [])
             if score.name not in names:
                 names.append(score.name)

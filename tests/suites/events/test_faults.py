@@ -286,8 +286,8 @@ def test_one_case_that_fails_is_reported_and_does_not_take_the_others_down(pair,
     ("name", "problem", "worse"),
     [
         ("Unsorted", "not in the order of time", {}),
-        ("Overlapping", "1 results overlap", {}),
-        ("Outside", "1 results reach beyond the window", {"any_overlap_precision": 4 / 5, "Ir[A]": 2 / (40 - 8)}),
+        ("Overlapping", "1 result overlapping", {}),
+        ("Outside", "1 result reaching beyond the window", {"any_overlap_precision": 4 / 5, "Ir[A]": 2 / (40 - 8)}),
         ("Unknown", "labels() does not name: 'zumba'", {"any_overlap_precision": 4 / 5}),
     ],
 )

@@ -1,6 +1,8 @@
 """``gnomon run events``: recognisers over raw recordings through the engine. Expected values are worked by hand."""
 
+import importlib
 import json
+import sys
 
 import pytest
 
@@ -73,7 +75,7 @@ def test_odd_output_is_reported_by_case_and_others_go_on(data):
     assert by_name["Threshold"].complete
     texts = [finding.evidence for finding in by_name["Bad"].findings if finding.id == "recognizer-output"]
     assert "one: results are not in the order of time" in texts
-    assert "two: 1 results reach beyond the window" in texts
+    assert "two: 1 result reaching beyond the window" in texts
     assert "two: labels that labels() does not name: 'odd'" in texts
     failed = by_name["Raises"]
     assert not failed.complete
@@ -99,3 +101,58 @@ def test_select(data):
 def test_bad_recognisers_are_named(data, name, words):
     with pytest.raises(InputError, match=words):
         run(data, name)
+
+
+def test_two_recognisers_of_one_source_both_get_results(data):
+    (data / "copy.py").write_text(GOOD)
+    names = tuple(f"{data / name}:Threshold" for name in ("rec.py", "copy.py"))
+    result = gnomon.run("events", truth=str(data / "one.json"), recognizers=names, out="none")
+    assert [run.coverage["cells"]["done"] for run in result.runs] == [1, 1]
+    assert len({scores["TPr[moving]"] for scores in result.scores.values()}) == 1
+
+
+def test_what_a_recogniser_imports_is_part_of_it(data):
+    """A changed neighbour changes the result; it is found beside the file, whatever the working folder."""
+    (data / "limits.py").write_text("LEVEL = 1\n")
+    source = "from limits import LEVEL\n" + GOOD.replace("> 1", "> LEVEL")
+    (data / "uses.py").write_text(source)
+    options = {"truth": str(data / "one.json"), "recognizers": f"{data / 'uses.py'}:Threshold", "out": data / "runs"}
+    first = next(iter(gnomon.run("events", **options).scores.values()))["TPr[moving]"]
+    (data / "limits.py").write_text("LEVEL = 5\n")
+    importlib.invalidate_caches()
+    sys.modules.pop("limits", None)
+    second = next(iter(gnomon.run("events", **options).scores.values()))["TPr[moving]"]
+    assert (first, second) == (pytest.approx(7 / 8), 0.0)
+
+
+def test_a_list_of_cases_is_read_once(data, monkeypatch):
+    from gnomon.suites.events import cells, files
+
+    cases = [json.loads((data / "one.json").read_text()) | {"id": str(number)} for number in range(5)]
+    (data / "list.json").write_text(json.dumps(cases))
+    calls = []
+    real = files.read_truth
+    monkeypatch.setattr(cells.files, "read_truth", lambda *paths: calls.append(paths) or real(*paths))
+    gnomon.run("events", truth=str(data / "list.json"), recognizers=f"{data / 'rec.py'}:Threshold", out="none")
+    assert len(calls) == 2  # the plan, and all five cells
+
+
+def test_slices_are_checked_before_the_work(data):
+    with pytest.raises(InputError, match="no tag 'nosuch' in every case"):
+        run(data, "Threshold", slice=("nosuch",))
+    assert not (data / "runs" / "store" / "progress.jsonl").exists()
+
+
+@pytest.mark.parametrize("place", ["one.json", "one.raw.json", "rec.py"])
+def test_an_export_never_replaces_an_input(data, place):
+    before = (data / place).read_bytes()
+    with pytest.raises(InputError, match="is an input of this work"):
+        run(data, "Threshold", export_perfboard=str(data / place))
+    assert (data / place).read_bytes() == before
+
+
+def test_background_is_dropped_from_both_sides(data):
+    """Called background, `moving` is nothing: no events, no returns, all time right."""
+    scores = next(iter(run(data, "Threshold", background=("moving",), out="none").scores.values()))
+    assert scores["time_accuracy"] == 1.0
+    assert scores["any_overlap_recall"] is None

@@ -113,3 +113,36 @@ def test_findings(data, tmp_path):
     (tmp_path / "odd.json").write_text(json.dumps({"one": [{"t1": 90, "t2": 120, "label": "Z"}], "two": []}))
     run = score((paths, tmp_path / "odd.json")).runs[0]
     assert [finding.id for finding in run.findings] == ["labels-never-true", "outside-window"]
+
+
+def test_pairs_confusion_and_timing_by_hand(tmp_path):
+    """Truth a 0-4, b 6-8 of 10 s; returned b 0-4 (scored .9), b 7-9 (.8).
+
+    By hand: a is deleted and b inserted for 4 s; b is found from 7 to 8, late by 1 s, and runs over by 1 s.
+    """
+    truth = {"t1": 0, "t2": 10, "labels": [{"t1": 0, "t2": 4, "label": "a"}, {"t1": 6, "t2": 8, "label": "b"}]}
+    found = [{"t1": 0, "t2": 4, "label": "b", "score": 0.9}, {"t1": 7, "t2": 9, "label": "b", "score": 0.8}]
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "found.json").write_text(json.dumps(found))
+    given = {"truth": str(tmp_path / "truth.json"), "predictions": str(tmp_path / "found.json")}
+    result = gnomon.score("events", **given, out=tmp_path / "runs")
+    pairs = {row["pair"].value: row["seconds"].value for row in result.tables["pairs"].rows}
+    assert pairs == {"I | D": 4.0, "- | Us": 1.0, "Oe | -": 1.0}
+    assert next(iter(result.scores.values()))["substitution_error"] == pytest.approx(0.4)
+    matrix = next(item for item in result.items if item.name == "confusion").data
+    assert matrix["labels"] == ["a", "b", "(nothing)"]
+    assert matrix["counts"] == [[0.0, 4.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 3.0]]
+    when = result.tables["when"].rows[0]
+    assert (when["median"].value, when["onset"].value, when["offset"].value) == (1.0, 1.0, 1.0)
+    assert when["map50"].value == 0.0
+    assert result.tables["cases"].rows[0]["right"].value == pytest.approx(0.4)
+    again = gnomon.load(tmp_path / "runs")
+    assert again.tables["when"].rows == result.tables["when"].rows
+    assert all(check.passed for check in gnomon.verify(result.runs[0].path))
+
+
+def test_an_empty_list_of_cases_is_named(tmp_path):
+    (tmp_path / "none.json").write_text("[]")
+    (tmp_path / "found.json").write_text("{}")
+    with pytest.raises(InputError, match="no case in it"):
+        gnomon.score("events", truth=str(tmp_path / "none.json"), predictions=str(tmp_path / "found.json"))

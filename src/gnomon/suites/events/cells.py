@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gnomon.core.canonical import encode_pretty
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, counted, some
 from gnomon.suites.events import files, raw, recognizers
 from gnomon.suites.events.times import Stretch, place
 
@@ -45,20 +46,34 @@ def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     for chunk in raw.records(case, chunk=arguments["chunk"]):
         recognizer.process(chunk)
     where = f"{arguments['recognizer']} on {case.id}: detected()"
-    found = place(files.stretches_of(_plain(recognizer.detected()), where), case.zone, where)
-    problems = _problems(found, case, list(recognizer.labels()))
+    found = place(files.stretches_of(_plain(recognizer.detected(), where), where), case.zone, where)
+    problems = _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
     (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems}))
 
 
 def _case(item: Mapping[str, Any]) -> files.TruthCase:
-    return next(case for case in files.read_truth(item["truth"]) if case.id == item["case"])
+    state = Path(item["truth"]).stat()
+    return _cases(item["truth"], state.st_mtime_ns, state.st_size)[item["case"]]
 
 
-def _plain(results: Any) -> list[Any]:
+@functools.lru_cache(maxsize=8)
+def _cases(path: str, *state: int) -> dict[str, files.TruthCase]:
+    """Read a truth file once for all its cases, and again when it has changed."""
+    del state
+    return {case.id: case for case in files.read_truth(path)}
+
+
+def _plain(results: Any, where: str) -> list[Any]:
     if not isinstance(results, Sequence) or isinstance(results, str):
-        raise InputError(f"detected() returned {type(results).__name__}: expected a list of results")
+        raise InputError(f"{where} returned {type(results).__name__}: expected a list of results")
     return list(results)
+
+
+def _labels(given: Any, name: str) -> list[str]:
+    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+        raise InputError(f"{name}: labels() returned {type(given).__name__}: expected a list of classes")
+    return [str(label) for label in given]
 
 
 def _problems(found: Sequence[Stretch[float]], case: files.TruthCase, labels: Sequence[str]) -> list[str]:
@@ -72,10 +87,10 @@ def _problems(found: Sequence[Stretch[float]], case: files.TruthCase, labels: Se
         clashes += stretch.start < last.get(stretch.label, stretch.start)
         last[stretch.label] = max(stretch.end, last.get(stretch.label, stretch.end))
     if clashes:
-        problems.append(f"{clashes} results overlap an earlier one of their class")
+        problems.append(f"{counted(clashes, 'result')} overlapping an earlier one of the same class")
     outside = sum(s.start < case.window[0] or s.end > case.window[1] for s in found)
     if outside:
-        problems.append(f"{outside} results reach beyond the window")
+        problems.append(f"{counted(outside, 'result')} reaching beyond the window")
     unknown = sorted({s.label for s in found} - set(labels))
     if unknown:
         problems.append(f"labels that labels() does not name: {some(unknown)}")

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import csv
 import io
+import numbers
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,6 +80,10 @@ def read_truth(*paths: str | os.PathLike[str], limits: Limits = DEFAULT) -> list
                 other = shown(cases[case.id].path)
                 raise InputError(f"{where}id: {shown(case.id, 80)!r} is also in {other}; give each case its own")
             cases[case.id] = case
+    if not cases:
+        raise InputError(
+            f"{some(shown(path) for path in paths) or 'truth'}: no case in it; give at least one recording"
+        )
     return list(cases.values())
 
 
@@ -192,7 +197,8 @@ def _stretch(row: Row, columns: Mapping[str, str], where: str, time: Callable[[A
 
 
 def _text(value: object, where: str) -> str:
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    text = str(value) if whole else value
     if not isinstance(text, str) or not text.strip():
         raise InputError(f"{where}: got {shown(repr(value), 60)}, expected text that is not blank")
     return text

@@ -34,6 +34,9 @@ class ScoreOptions(ScoringOptions):
         str, Option("cases without a result: an error, taken as empty, or left out", choices=("error", "empty", "skip"))
     ] = "error"
     classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
+    background: Annotated[
+        tuple[str, ...], Option("label that means nothing happens; may be repeated", metavar="LABEL")
+    ] = ()
     export_perfboard: Annotated[str, Option("also write perfboard's scores.json here", metavar="FILE")] = ""
 
 
@@ -55,6 +58,9 @@ class RunOptions(EngineOptions):
         str, Option("published: one class, all labels pooled; strict: by class, with pairs", choices=VARIANTS)
     ] = "strict"
     classes: Annotated[str, Option("class set of averages: union or present", choices=("union", "present"))] = "union"
+    background: Annotated[
+        tuple[str, ...], Option("label that means nothing happens; may be repeated", metavar="LABEL")
+    ] = ()
     chunk: Annotated[int, Option("records handed over at a time; never changes a result", low=1)] = 10_000
     train: Annotated[
         tuple[str, ...], Option("truth file that recognisers are trained on first; may be repeated", metavar="FILE")

@@ -26,9 +26,19 @@ CLAIMS = (
 
 
 def protocol(
-    classes: Sequence[str], variant: str, class_set: str, slices: Sequence[str], group: str, *, edit: bool = True
+    classes: Sequence[str],
+    variant: str,
+    class_set: str,
+    slices: Sequence[str],
+    group: str,
+    *,
+    edit: bool = True,
+    background: Sequence[str] = (),
 ) -> Protocol:
-    """Return the protocol of a variant for data with the given true classes; with or without the edit score."""
+    """Return the protocol of a variant for data with the given true classes.
+
+    Labels that are background are dropped from both sides; the edit score may be left out for very long recordings.
+    """
     overall: list[Measure] = [
         ward.EventF1("macro", class_set),
         ward.TimeF1("macro", class_set),
@@ -37,6 +47,7 @@ def protocol(
         ward.WindowShare("correct"),
         ward.WindowShare("serious"),
         ward.WindowShare("timing"),
+        ward.WindowShare("substitution"),
         ward.EventPrecision("macro", class_set),
         ward.EventRecall("macro", class_set),
         ward.TimePrecision("macro", class_set),
@@ -47,10 +58,13 @@ def protocol(
     return Protocol(
         name="events",
         version="1",
-        measures=(*overall, *(further(edit) if variant == "strict" else ()), *rates),
+        measures=(*overall, *(further(edit)[1:] if variant == "strict" else ()), *rates),
         group=group,
         slices=tuple(slices),
-        settings={"labels": "pooled" if variant == "published" else "by class"},
+        settings={
+            "labels": "pooled" if variant == "published" else "by class",
+            "background": ",".join(sorted(background)) or "what nothing covers",
+        },
         claims=CLAIMS,
         variant=variant,
     )
@@ -59,6 +73,7 @@ def protocol(
 def further(edit: bool = True) -> tuple[Measure, ...]:
     """Return what people of the field expect beside Ward's categories."""
     found: list[Measure] = [
+        ward.WindowShare("substitution"),
         ward.FalseAlarmsPerHour("total"),
         ward.FalseAlarmsPerHour("null"),
         matching.CollarF1(),

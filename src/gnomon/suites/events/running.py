@@ -42,13 +42,15 @@ class _Work:
 
 def run(options: RunOptions) -> Job:
     """Check what was given, then plan a cell for every recogniser and case."""
-    if options.export_perfboard:
-        perfboard.check(options.export_perfboard)
     cases = _selected(files.read_truth(*options.truth), options.select)
-    names = [name for item in options.recognizers for name in item.split(",") if name]
+    scoring.check_slices(cases, options.slice)
+    names = [name for item in options.recognizers for name in map(str.strip, item.split(",")) if name]
     if not names:
         raise InputError("no recogniser given: --recognizers package.module.Class or file.py:Class")
     folds, others = training.folds(cases, options)
+    if options.export_perfboard:
+        sources = [name.rpartition(":")[0] for name in names]
+        perfboard.check(options.export_perfboard, training.inputs([*cases, *others]) + sources)
     digests = training.hashed([*cases, *others])
     findings = training.overlap(folds, cases, scoring.level(cases, options.group), digests)
     work = _Work(
@@ -71,7 +73,9 @@ def _selected(cases: list[files.TruthCase], conditions: Sequence[str]) -> list[f
         kept = [case for case in cases if case.tags.get(tag) == value]
         if not kept:
             known = sorted({case.tags[tag] for case in cases if tag in case.tags})
-            raise InputError(f"--select {condition!r} leaves no case; {tag!r} is one of {some(known) or 'nothing'}")
+            tags = sorted({name for case in cases for name in case.tags})
+            why = f"{tag!r} is {some(known)}" if known else f"no case has the tag {tag!r}; there are {some(tags)}"
+            raise InputError(f"--select {condition!r} leaves no case; {why}")
         cases = kept
     return cases
 
@@ -85,18 +89,18 @@ def _cell(work: _Work, name: str, case: files.TruthCase) -> Node:
         needs["trained"] = node(
             f"train {name} {fold.name}",
             "gnomon.suites.events.cells:train",
-            {"identity": identity, "training": [_content(work, c) for c in fold.cases]},
+            {"recognizer": name, "identity": identity, "training": [_content(work, c) for c in fold.cases]},
             kind="artefact",
             labels={"system": name},
-            context={"recognizer": name, "cases": [_place(c) for c in fold.cases], "chunk": chunk},
+            context={"cases": [_place(c) for c in fold.cases], "chunk": chunk},
         )
     return node(
         f"{name} {case.id}",
         "gnomon.suites.events.cells:recognise",
-        {"identity": identity, **_content(work, case)},
+        {"recognizer": name, "identity": identity, **_content(work, case)},
         needs=needs,
         labels={"system": name, "dataset": case.id},
-        context={"recognizer": name, "chunk": chunk, **_place(case)},
+        context={"chunk": chunk, **_place(case)},
     )
 
 
@@ -117,6 +121,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         slice=options.slice,
         variant=options.variant,
         classes=options.classes,
+        background=options.background,
         missing="skip",
     )
     evaluations, systems = [], []
@@ -126,7 +131,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         systems.append(scoring.System(name, name, results))
         trained = name in work.learners
         for evaluation in scoring.evaluate(work.cases, systems[-1], asked):
-            kept = [f for f in evaluation.findings if f.id != "missing-cases"]
+            kept = [f for f in evaluation.findings if f.id not in ("missing-cases", "outside-window")]
             evaluations.append(
                 replace(
                     evaluation,

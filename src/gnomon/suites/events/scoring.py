@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.cases import Roster, join
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.core.measure import Measure, by_family
 from gnomon.core.signals import Intervals
@@ -20,8 +20,7 @@ from gnomon.intake.sources import check_names, named
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.runs.variants import DIFFERS
-from gnomon.suites.events import files, perfboard
+from gnomon.suites.events import files, perfboard, summaries
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.protocol import POOLED, protocol
 from gnomon.suites.events.times import Stretch, place
@@ -45,7 +44,9 @@ class System:
 def score(options: ScoreOptions) -> list[Evaluation]:
     """Score every given system in every asked variant."""
     if options.export_perfboard:
-        perfboard.check(options.export_perfboard)
+        perfboard.check(
+            options.export_perfboard, [*options.truth, *(path for _, path in map(named, options.predictions))]
+        )
     cases = files.read_truth(*options.truth)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
@@ -58,10 +59,25 @@ def score(options: ScoreOptions) -> list[Evaluation]:
 
 def evaluate(cases: Sequence[files.TruthCase], system: System, options: ScoreOptions) -> list[Evaluation]:
     """Tally one system in every asked variant."""
+    cases, system = _foreground(cases, system, options.background)
     scored = [case for case in cases if case.id in system.results]
     roster = _roster(scored, level(cases, options.group), options)
     variants = ("published", "strict") if options.variant == "both" else (options.variant,)
     return [_evaluation(cases, scored, roster, system, variant, options) for variant in variants]
+
+
+def _foreground(
+    cases: Sequence[files.TruthCase], system: System, background: Sequence[str]
+) -> tuple[Sequence[files.TruthCase], System]:
+    """Leave out stretches that say that nothing happens."""
+    if not background:
+        return cases, system
+
+    def kept(stretches: Sequence[Stretch[float]]) -> tuple[Stretch[float], ...]:
+        return tuple(stretch for stretch in stretches if stretch.label not in background)
+
+    results = {name: kept(stretches) for name, stretches in system.results.items()}
+    return [replace(case, stretches=kept(case.stretches)) for case in cases], replace(system, results=results)
 
 
 def _evaluation(
@@ -76,7 +92,10 @@ def _evaluation(
     true = sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key)
     classes = [POOLED] if pooled else true
     longest = max(len(case.stretches) for case in cases)
-    settled = protocol(classes, variant, options.classes, options.slice, roster.level, edit=longest <= MOST_EDITED)
+    edit = longest <= MOST_EDITED
+    settled = protocol(
+        classes, variant, options.classes, options.slice, roster.level, edit=edit, background=options.background
+    )
     return Evaluation(
         protocol=settled,
         suite="events",
@@ -89,7 +108,8 @@ def _evaluation(
         findings=_findings(cases, scored, system, true),
         inputs=tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
         options={**opt.record(replace(options, predictions=(system.where,))), "group": roster.level},
-        facts={} if pooled else {DIFFERS: [f"strict keeps {len(true)} classes apart, published pools them into one"]},
+        ledgers={} if pooled else {"confusion": summaries.confusion(scored, system.results)},
+        facts={} if pooled else summaries.facts(scored, system.results, len(true)),
     )
 
 
@@ -141,12 +161,17 @@ def _results(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions)
 
 
 def _roster(cases: Sequence[files.TruthCase], chosen: str, options: ScoreOptions) -> Roster:
-    unknown = [tag for tag in options.slice if any(tag not in case.tags for case in cases)]
-    if unknown:
-        raise _no_tag(unknown[0], cases)
+    check_slices(cases, options.slice)
     groups = tuple(case.id if chosen == RECORDING else case.tags[chosen] for case in cases)
     tags = {name: tuple(case.tags[name] for case in cases) for name in options.slice}
     return Roster(tuple(join((case.id,)) for case in cases), groups, tags, chosen)
+
+
+def check_slices(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> None:
+    """Refuse tags that a case lacks."""
+    unknown = [tag for tag in slices if any(tag not in case.tags for case in cases)]
+    if unknown:
+        raise _no_tag(unknown[0], cases)
 
 
 def level(cases: Sequence[files.TruthCase], asked: str) -> str:
@@ -187,7 +212,8 @@ def _table(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
 def _coverage(
     cases: Sequence[files.TruthCase], scored: Sequence[files.TruthCase], options: ScoreOptions
 ) -> dict[str, Any]:
-    missing = [case.id for case in cases if case not in scored]
+    known = {case.id for case in scored}
+    missing = [case.id for case in cases if case.id not in known]
     return {
         "complete": not missing,
         "cases": {"truth": len(cases), "scored": len(scored), "missing": missing},
@@ -202,13 +228,13 @@ def _findings(
     returned = {s.label for items in system.results.values() for s in items}
     unknown = sorted(returned - set(true), key=natural_key)
     if unknown:
-        evidence = f"{len(unknown)} returned labels never occur in the truth: {some(unknown)}"
+        evidence = f"{counted(len(unknown), 'returned label')} never true: {some(unknown)}"
         found.append(Finding("labels-never-true", "warning", system.where, evidence, "check their spelling"))
     outside = sum(
         s.start < case.window[0] or s.end > case.window[1] for case in scored for s in system.results[case.id]
     )
     if outside:
-        evidence = f"{outside} returns reach beyond their window and were clipped"
+        evidence = f"{counted(outside, 'return')} beyond the window, cut there"
         found.append(Finding("outside-window", "info", system.where, evidence, "check windows and time zones"))
     if len(scored) < len(cases):
         evidence = f"{len(cases) - len(scored)} of {len(cases)} cases have no result and are left out"

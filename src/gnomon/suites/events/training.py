@@ -68,6 +68,12 @@ def hashed(cases: Sequence[files.TruthCase]) -> dict[tuple[str, str], Digest]:
     return {key(case): Digest(tuple(of(path) for path in raw.data_files(case)), of(case.path)) for case in cases}
 
 
+def inputs(cases: Sequence[files.TruthCase]) -> list[str]:
+    """Return every file that the cases are read from."""
+    found = [path for case in cases for path in (case.path, *raw.data_files(case))]
+    return [os.fspath(path) for path in dict.fromkeys(found)]
+
+
 def folds(cases: Sequence[files.TruthCase], options: RunOptions) -> tuple[dict[str, Fold], list[files.TruthCase]]:
     """Return what is trained on for every test case, and the training cases that were given apart."""
     if options.train and options.leave_out:
@@ -97,7 +103,7 @@ def overlap(
     related = [
         case.id for case in taught if case.id not in seen and group_of(case) & trained_groups[found[case.id].name]
     ]
-    remedy = "train on other recordings, or use --leave-out"
+    remedy = "train on recordings of other groups, or leave out by a tag that keeps them apart"
     findings = []
     if seen:
         text = f"{len(seen)} of {len(cases)} test cases share raw data with their training cases: {some(seen)}"

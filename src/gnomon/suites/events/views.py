@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.measures.events import NEGATIVE, POSITIVE
@@ -11,12 +14,14 @@ from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
-from gnomon.suites.events.protocol import further
+from gnomon.suites.events.protocol import MAX_PER_CLASS, further
 
 SHOWN = 7
 """How many measures stand in the first table."""
 EAD = ("D", "F", "FM", "M", "C", "M'", "FM'", "F'", "I'")
 """The event analysis diagram: the first five are the events, the last five the returns."""
+IN_ORDER = 50
+"""Up to this many rows recordings stand in their own order; above, the worst come first."""
 MOST_BARS = 40
 """Above this many bars none are drawn."""
 
@@ -26,14 +31,20 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     names = [measure.name for measure in runs[0].measures[:SHOWN]]
     variant = runs[0].manifest["protocol"]["variant"]
     ordered = common.ranked(runs)
+    board = common.leaderboard(runs, names, title=f"events ({variant}): scores")
+    if not _classes(runs[0]):
+        board = replace(board, notes=(*board.notes, f"no rates by class: there are more than {MAX_PER_CLASS} classes"))
     shown: list[Table | View | None] = [
-        common.leaderboard(runs, names, title=f"events ({variant}): scores"),
+        board,
         common.by_slice(runs, names[:2]),
         others(runs),
+        when(ordered),
         rates(ordered),
         two_sets(ordered),
         outcomes(ordered),
         event_analysis(ordered),
+        pairs(ordered),
+        *(confusion(run) for run in ordered),
         per_case(ordered),
     ]
     return [item for item in shown if item is not None]
@@ -45,7 +56,100 @@ def others(runs: Sequence[Run]) -> Table | None:
     names = [measure.name for measure in further() if measure.name in known]
     if not names:
         return None
-    return common.leaderboard(runs, names, name="others", title="events: alarms, segments and timing", evidence=False)
+    return common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
+
+
+def when(runs: Sequence[Run]) -> Table | None:
+    """When events are detected: latency, signed errors of their edges, and mAP where returns have scores."""
+    known = [(run, run.manifest["facts"].get("timing")) for run in runs]
+    if not any(found for _, found in known):
+        return None
+    columns = (
+        Column("system", "system"),
+        Column("detected", "detected", "count"),
+        Column("median", "latency, median", "number", "s", "down", 2),
+        Column("p90", "90 %", "number", "s", "down", 2),
+        Column("matched", "matched", "count"),
+        Column("onset", "onset error, mean", "number", "s", digits=2),
+        Column("onset_median", "median", "number", "s", digits=2),
+        Column("offset", "offset error, mean", "number", "s", digits=2),
+        Column("offset_median", "median", "number", "s", digits=2),
+        Column("map", "mAP@.5:.95", "number", direction="up"),
+        Column("map50", "mAP@.5", "number", direction="up"),
+    )
+    rows = []
+    for run, found in known:
+        if not found:
+            continue
+        precision = run.manifest["facts"].get("average_precision", {})
+        edges = {side: _plain(found[side]["mean"], "nothing matched") for side in ("onset", "offset")}
+        middles = {f"{side}_median": _plain(found[side]["median"], "nothing matched") for side in ("onset", "offset")}
+        rows.append(
+            {
+                "system": Cell(run.system),
+                "detected": Cell(found["latency"]["detected"]),
+                "median": _plain(found["latency"]["median"], "nothing detected"),
+                "p90": _plain(found["latency"]["p90"], "nothing detected"),
+                "matched": Cell(found["matched"]),
+                **edges,
+                **middles,
+                "map": _plain(precision.get("mAP"), "returns have no scores"),
+                "map50": _plain(precision.get("mAP@0.5"), "returns have no scores"),
+            }
+        )
+    notes = ("signed: negative is early; over all recordings together, without intervals",)
+    return Table("when", "events: when they are detected", columns, tuple(rows), notes)
+
+
+def pairs(runs: Sequence[Run]) -> Table | None:
+    """Seconds of wrong time by what it is for the returned and for the true class."""
+    if runs[0].manifest["protocol"]["variant"] == "published":
+        return None
+    columns = (
+        *_system_column(runs),
+        Column("pair", "returned | true"),
+        Column("seconds", "seconds", "number", "s", "down", 1),
+        Column("share", "of the windows", "number", direction="down"),
+        Column("kind", "kind"),
+    )
+    rows = []
+    for run in runs:
+        total = run.tallies["recognition"].total()
+        fps, fns = total.axes["fp"], total.axes["fn"]
+        spent = [(float(total["pairs"][i, j]), fp, fn) for i, fp in enumerate(fps) for j, fn in enumerate(fns)]
+        for seconds, fp, fn in sorted(spent, reverse=True):
+            if seconds > 0:
+                rows.append({**_system(runs, run), **_pair(seconds, fp, fn, float(total["window_s"]))})
+    overlap = [run.system for run in runs if int(run.tallies["recognition"].total()["unpaired"])]
+    notes = tuple(f"{name}: classes overlap in some recordings, which have no pairs" for name in overlap)
+    return Table("pairs", f"events: wrong time by pairs{_of(runs)}", columns, tuple(rows), notes)
+
+
+def _pair(seconds: float, fp: str, fn: str, window: float) -> dict[str, Cell]:
+    serious = bool({fp, fn} & {"I", "M", "D", "F"})
+    kind = ("serious" if serious else "timing") + (", substitution" if "-" not in (fp, fn) else "")
+    return {
+        "pair": Cell(f"{fp} | {fn}"),
+        "seconds": Cell(seconds),
+        "share": Cell(seconds / window if window else None),
+        "kind": Cell(kind),
+    }
+
+
+def confusion(run: Run) -> View | None:
+    """Seconds of each true class by the class that was returned."""
+    ledger = run.ledgers.get("confusion")
+    if ledger is None or not len(ledger) or len(ledger.labels["truth"]) < 3:
+        return None
+    labels = ledger.labels["truth"]
+    seconds = np.zeros((len(labels), len(labels)))
+    np.add.at(seconds, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["seconds"])
+    data = {"labels": list(labels), "predicted": list(labels), "counts": np.round(seconds, 3).tolist()}
+    return View("confusion", f"events: seconds of each class by what was returned, {run.system}", "matrix", data)
+
+
+def _plain(value: float | None, why: str) -> Cell:
+    return Cell(None, why=why) if value is None else Cell(value)
 
 
 def rates(runs: Sequence[Run]) -> Table | None:
@@ -58,7 +162,7 @@ def rates(runs: Sequence[Run]) -> Table | None:
         Column("class", "class"),
         *_system_column(runs),
         Column("events", "events", "count"),
-        *(Column(name, f"{name}r", "score", direction=better[name]) for name in CATEGORIES),  # type: ignore[arg-type]
+        *(Column(f"{name}r", f"{name}r", "score", direction=better[name]) for name in CATEGORIES),  # type: ignore[arg-type]
     )
     rows, shown = [], []
     for label in labels:
@@ -66,7 +170,7 @@ def rates(runs: Sequence[Run]) -> Table | None:
             scores = {name: run.find(f"{name}r[{label}]") for name in CATEGORIES}
             shown += list(scores.values())
             first = scores["TP"]
-            cells = {name: common.cell(score) for name, score in scores.items()}
+            cells = {f"{name}r": common.cell(score) for name, score in scores.items()}
             rows.append({"class": Cell(label), **_system(runs, run), "events": Cell(first.n if first else 0), **cells})
     notes = common.interval_notes(runs[0], shown)
     return Table("rates", f"events: time by class{_of(runs)}", columns, tuple(rows), notes)
@@ -128,10 +232,14 @@ def per_case(runs: Sequence[Run]) -> Table:
     )
     rows = {run.system: _case_rows(run) for run in runs}
     cases = dict.fromkeys(case for run in runs for case in run.roster.ids)
-    listed = tuple(
+    listed = [
         {**_system(runs, run), **rows[run.system][case]} for case in cases for run in runs if case in rows[run.system]
-    )
-    return Table("cases", f"events: by recording{_of(runs)}", columns, listed)
+    ]
+    notes: tuple[str, ...] = ()
+    if len(listed) > IN_ORDER:
+        listed.sort(key=lambda row: row["right"].value if isinstance(row["right"].value, float) else -1.0)
+        notes = ("the worst first",)
+    return Table("cases", f"events: by recording{_of(runs)}", columns, tuple(listed), notes)
 
 
 def _case_rows(run: Run) -> dict[str, dict[str, Cell]]:
