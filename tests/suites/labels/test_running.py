@@ -135,10 +135,10 @@ def test_a_failing_fold_leaves_a_partial_run_that_says_so(truth, tmp_path):
     assert not result.complete
     assert run.coverage["cells"]["done"] == 3
     assert run.coverage["cells"]["missing"] == [
-        {"cell": f"{system} fold 2", "why": "RuntimeError: the third fold hurts (1 attempt)"}
+        {"cell": f"{system} fold 2", "why": "RuntimeError: the third fold hurts (fragile.py:10) (1 attempt)"}
     ]
     assert any("partial: 3 of 4 cells" in note for note in result.tables["scores"].notes)
-    assert result.record()["missing"] == {f"{system} fold 2": "RuntimeError: the third fold hurts (1 attempt)"}
+    assert result.record()["missing"] == {f"{system} fold 2": "RuntimeError: the third fold hurts (fragile.py:10) (1 attempt)"}
     assert all(check.passed for check in gnomon.verify(run.path))
     with pytest.raises(InputError, match="3 of 4 cells"):
         gnomon.compare(result)
