@@ -18,15 +18,14 @@ EVERY_S = 0.25
 
 
 def hold(joints, step):
-    """Return for every frame the last one that was seen before it."""
-    seen = np.maximum(np.arange(len(joints)) // step * step - step, 0)
-    return joints[seen]
+    """Return for every frame the last one that was seen."""
+    return joints[np.arange(len(joints)) // step * step]
 
 
 def linear(joints, step):
     """Go on from the last two frames that were seen."""
     frames = np.arange(len(joints))
-    last = np.maximum(frames // step * step - step, 0)
+    last = frames // step * step
     before = np.maximum(last - step, 0)
     speed = (joints[last] - joints[before]) / step
     return joints[last] + speed * (frames - last)[:, None, None]

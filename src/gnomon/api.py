@@ -175,7 +175,7 @@ def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Re
 
     runs = _told_apart(variants.told_apart(runs))
     grounds: dict[tuple[str, ...], list[Run]] = {}
-    for run in runs:
+    for run in sorted(runs, key=variants.variant):
         grounds.setdefault(run.ground, []).append(run)
     items: list[Table | View] = []
     for index, (ground, own) in enumerate(grounds.items(), start=1):
@@ -273,6 +273,7 @@ def _run_record(run: Run) -> dict[str, Any]:
         "path": None if run.path is None else os.fspath(run.path),
         "complete": run.complete,
         "coverage": dict(run.coverage),
+        "facts": dict(run.manifest["facts"]),
         "scores": [score.record() for score in run.scores],
         "findings": [finding.record() for finding in run.findings],
         "claims": [verdict.record() for verdict in run.verdicts],

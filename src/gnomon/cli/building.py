@@ -55,7 +55,7 @@ def build(suite: Suite, verb: str, action: Action) -> click.Command:
 
 def _parameter(parameter: Parameter) -> click.Parameter:
     option = parameter.option
-    kind: Any = click.Choice(option.choices) if option.choices else parameter.type
+    kind: Any = click.Choice([choice for choice in option.choices if choice]) if option.choices else parameter.type
     if option.metavar in ("FILE", "DIR", "TRUTH..."):
         kind = click.Path()
     if option.argument:

@@ -63,6 +63,14 @@ class Interval:
     notes: tuple[str, ...] = ()
 
 
+def filled(tallies: Tallies) -> Array:
+    """Return which rows hold anything but zeros."""
+    kept = np.zeros(tallies.n_cases, dtype=np.bool_)
+    for array in tallies.fields.values():
+        kept |= (array != 0).any(axis=tuple(range(1, array.ndim)))
+    return kept
+
+
 class Groups:
     """Tallies with one row per group, and the resampled totals that several measures share."""
 

@@ -29,6 +29,7 @@ from gnomon.inference.intervals import (
     ROUNDING,
     Groups,
     Plan,
+    filled,
     gaps,
     jackknife_se,
     no_spread,
@@ -85,6 +86,9 @@ def align(a: Groups, b: Groups) -> tuple[Groups, Groups]:
     """Return both sides over common labels; refuse sides of different numbers of groups."""
     if a.n != b.n:
         raise InputError(f"A has {a.name(a.n)} and B has {b.name(b.n)}: compare them on the same ones")
+    kept = filled(a.tallies) | filled(b.tallies)
+    if kept.any() and not kept.all():  # groups without anything on either side are no evidence
+        a, b = (Groups(side.tallies.take(kept), side.plan, side.level) for side in (a, b))
     axes = {name: union([a.tallies.axes[name], b.tallies.axes[name]]) for name in a.tallies.axes}
     return (
         Groups(a.tallies.relabel(axes), a.plan, a.level),

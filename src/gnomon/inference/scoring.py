@@ -14,7 +14,7 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.tallies import Tallies, natural_key
-from gnomon.inference.intervals import Groups, Plan, interval
+from gnomon.inference.intervals import Groups, Plan, filled, interval
 
 WHOLE = "all"
 """Name of the slice that holds every case."""
@@ -65,13 +65,19 @@ def grouped(tallies: Tallies, roster: Roster, plan: Plan, where: Mapping[str, st
     return Groups(tallies.grouped(codes, len(names)), plan, roster.level)
 
 
+def occupied(groups: Groups) -> Groups:
+    """Leave out groups in which nothing was tallied: they are no evidence, and must not count as such."""
+    kept = filled(groups.tallies)
+    return groups if kept.all() or not kept.any() else Groups(groups.tallies.take(kept), groups.plan, groups.level)
+
+
 def derive(
     measures: Sequence[Measure], tallies: Mapping[str, Tallies], roster: Roster, tags: Sequence[str], plan: Plan
 ) -> list[Score]:
     """Score every measure on every slice."""
     scores = []
     for name, where in slices(roster, tags).items():
-        groups = {family: grouped(part, roster, plan, where) for family, part in tallies.items()}
+        groups = {family: occupied(grouped(part, roster, plan, where)) for family, part in tallies.items()}
         scores += [score(measure, groups[measure.family], name) for measure in measures]
     return scores
 

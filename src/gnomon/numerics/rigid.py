@@ -13,6 +13,9 @@ import numpy as np
 from gnomon.core.tallies import Array
 from gnomon.numerics.bytewise import jit
 
+LARGEST = 1e150
+"""Coordinates that are not below this cannot be squared."""
+
 
 def units(quaternions: Array, shortest: float) -> tuple[Array, Array]:
     """Return quaternions ``(N, 4)`` of length 1, and which are finite and not shorter than said; the others are NaN."""
@@ -66,7 +69,7 @@ def project(joints: Array, rows: Array, rotations: Array, translations: Array, a
 
 
 def finite(joints: Array) -> Array:
-    """Return which samples ``(N, J, 3)`` are finite throughout."""
+    """Return which samples ``(N, J, 3)`` are finite throughout, and small enough to be squared."""
     out = np.empty(len(joints), dtype=np.bool_)
     _finite(joints, out)
     return out
@@ -219,7 +222,7 @@ def _finite(joints: Any, out: Any) -> None:
         fine = True
         for j in range(joints.shape[1]):
             for k in range(joints.shape[2]):
-                fine = fine and math.isfinite(joints[i, j, k])
+                fine = fine and abs(joints[i, j, k]) < LARGEST
         out[i] = fine
 
 

@@ -119,6 +119,7 @@ def _bars(console: Console, view: View) -> None:
 
 def _lines(console: Console, view: View) -> None:
     """Print lines as they are, for those who search for them."""
+    console.print(Text(view.title), style="bold", soft_wrap=True)
     for line in view.data["lines"]:
         console.print(Text(line), soft_wrap=True)
     console.print()

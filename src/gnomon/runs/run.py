@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import numpy as np
 
 from gnomon.core import registry
 from gnomon.core.canonical import fingerprint
@@ -18,7 +19,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.core.tallies import Tallies
-from gnomon.inference.intervals import Groups, Plan
+from gnomon.inference.intervals import Groups, Plan, filled
 from gnomon.inference.scoring import Score, derive, grouped
 from gnomon.intake.documents import read_json
 from gnomon.runs import packing, provenance
@@ -109,7 +110,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
     """Score an evaluation and put its record together; ``options`` holds what was asked for."""
     protocol = evaluation.protocol
     scores = derive(protocol.measures, evaluation.tallies, evaluation.roster, protocol.slices, plan)
-    facts = {**evaluation.facts, **counted(evaluation.roster)}
+    facts = {**evaluation.facts, **counted(evaluation.roster, evaluation.tallies)}
     manifest = {
         "schema": SCHEMA,
         "suite": evaluation.suite,
@@ -156,9 +157,12 @@ def summary(headline: Score, coverage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def counted(roster: Roster) -> dict[str, int]:
-    """Return the facts that the cases themselves tell."""
-    return {"groups": len(set(roster.groups)), "cases": len(roster)}
+def counted(roster: Roster, tallies: Mapping[str, Tallies]) -> dict[str, int]:
+    """Return the facts that the cases themselves tell; groups in which nothing was tallied do not count."""
+    kept = np.zeros(len(roster), dtype=np.bool_)
+    for part in tallies.values():
+        kept |= filled(part) if part.n_cases == len(roster) else np.True_
+    return {"groups": len({g for g, used in zip(roster.groups, kept, strict=True) if used}), "cases": len(roster)}
 
 
 def run_id(manifest: Mapping[str, Any]) -> str:

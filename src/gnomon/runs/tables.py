@@ -89,7 +89,7 @@ def ranked(runs: Sequence[Run]) -> list[Run]:
     def key(run: Run) -> tuple[bool, float]:
         score = run.find(headline.name)
         value = None if score is None else score.value
-        return value is None, sign * (value or 0.0)
+        return value is None, float(f"{sign * (value or 0.0):.9g}")  # rounding decides nothing
 
     return sorted(runs, key=key)
 

@@ -95,7 +95,7 @@ def _claims(run: Run) -> tuple[list[str], str]:
     facts = run.manifest["facts"]
     wrong = [
         f"fact {name!r} is {facts.get(name)!r}, but the cases say {n}"
-        for name, n in counted(run.roster).items()
+        for name, n in counted(run.roster, run.tallies).items()
         if facts.get(name) != n
     ]
     claims = msgspec.convert(run.manifest["protocol"]["claims"], tuple[Claim, ...])

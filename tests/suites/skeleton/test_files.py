@@ -96,9 +96,11 @@ def test_non_finite_samples_of_whole_arrays(path):
     assert found.reasons.tolist() == [KEPT, NON_FINITE, NON_FINITE, KEPT]
 
 
-def test_huge_but_finite_joints_are_kept(path):
-    joints = np.full((1, 4, 3), 1e308)
-    assert files.read(saved(path, pred_keypoints=joints, gt_keypoints=joints)).reasons.tolist() == [KEPT]
+def test_joints_too_large_to_be_squared_are_dropped(path):
+    joints = np.ones((3, 4, 3))
+    joints[1, 0, 0], joints[2, 0, 0] = 1e200, 1e100
+    found = files.read(saved(path, pred_keypoints=joints, gt_keypoints=joints))
+    assert found.reasons.tolist() == [KEPT, NON_FINITE, KEPT]
 
 
 def test_metadata_of_every_sample(path):
@@ -151,7 +153,33 @@ def test_the_asked_field_comes_first(path):
 
 def test_joints_by_modality(path):
     saved(path, pred_keypoints=JOINTS, gt_keypoints=JOINTS, pred_keypoints_rgb=JOINTS + 2)
-    np.testing.assert_array_equal(files.read(path).by_modality["rgb"], JOINTS + 2)
+    np.testing.assert_array_equal(files.read(path, modalities=["rgb"]).by_modality["rgb"], JOINTS + 2)
+    assert files.read(path).by_modality == {}
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.longdouble, np.int32])
+def test_other_kinds_of_numbers_are_converted(path, kind):
+    joints, cameras = (np.round(array * 100).astype(kind) for array in (JOINTS, CAMERAS))
+    fields = {"pred_cameras_stream": cameras, "gt_cameras_stream": cameras, **STREAM}
+    if kind is np.longdouble:
+        np.savez(path.with_suffix(".npz"), pred_keypoints=joints, gt_keypoints=joints, **fields)
+        path = path.with_suffix(".npz")
+    else:
+        saved(path, pred_keypoints=joints, gt_keypoints=joints, **fields)
+    found = files.read(path)
+    np.testing.assert_array_equal(found.prediction, joints.astype(np.float64))
+    np.testing.assert_array_equal(found.cameras["gt"].stream("lidar", 0), cameras[:, 1].astype(np.float64))
+
+
+def test_names_of_modalities_as_bytes_and_with_blanks(path):
+    names = {"camera_stream_modalities": np.array([b"RGB ", b" lidar"]), "camera_stream_sensor_indices": [0, 0]}
+    found = files.read(saved(path, pred_keypoints=JOINTS, gt_keypoints=JOINTS, pred_cameras_stream=CAMERAS, **names))
+    np.testing.assert_array_equal(found.cameras["pred"].stream("lidar", 0), CAMERAS[:, 1])
+
+
+def test_what_the_prediction_lacks_does_not_change_the_truth(path):
+    found = files.read(saved(path, pred_keypoints=ragged([None, *JOINTS[1:]]), gt_keypoints=JOINTS))
+    np.testing.assert_array_equal(found.truth, JOINTS)
 
 
 def test_none_is_absent(tmp_path):
@@ -174,6 +202,18 @@ def test_none_is_absent(tmp_path):
             r"expected \(N, S, 9\)",
         ),
         ({"pred_keypoints": JOINTS, "gt_keypoints": JOINTS, "pred_cameras": CAMERAS[:2]}, "has 2 items, expected 4"),
+        ({"pred_keypoints": JOINTS[:0], "gt_keypoints": JOINTS[:0]}, "holds no samples"),
+        ({"pred_keypoints": JOINTS[:, :2], "gt_keypoints": JOINTS}, r"has '\(2, 3\)', gt_keypoints has '\(3, 3\)'"),
+        ({"pred_keypoints": JOINTS, "gt_keypoints": JOINTS, "pred_cameras": np.float64(3)}, "cameras of every sample"),
+        (
+            {
+                "pred_keypoints": JOINTS,
+                "gt_keypoints": JOINTS,
+                "pred_cameras": CAMERAS,
+                "camera_modalities": np.int64(3),
+            },
+            "expected a list",
+        ),
     ],
 )
 def test_bad_files_are_named(path, fields, words):

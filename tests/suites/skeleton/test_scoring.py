@@ -296,11 +296,89 @@ def test_a_file_without_one_usable_sample_is_scored_as_undefined(tmp_path):
     assert "[RESULT] MPJPE (fixed-sensor frame): undefined" in str(result)
 
 
+def test_a_window_longer_than_a_sequence(tmp_path):
+    """The mean of everything: errors of 0.1 stay 0.1."""
+    assert scores(run(tiny(tmp_path / "t.npz"), smooth_window=999))["mpjpe"] == pytest.approx(0.1)
+
+
+def test_people_without_samples_are_no_evidence(data, tmp_path):
+    """Without cameras of one person there are as many groups as without that person."""
+    fields = dict(np.load(data / "strong.npz"))
+    gone = np.array([name.startswith("p000001") for name in fields["sample_ids"]])
+    fields["gt_cameras_stream"] = np.where(gone[:, None, None], np.nan, fields["gt_cameras_stream"])
+    np.savez(tmp_path / "blind.npz", **fields)
+    whole = ("camera_stream_modalities", "camera_stream_sensor_indices")
+    np.savez(tmp_path / "fewer.npz", **{k: v if k in whole else v[~gone] for k, v in fields.items()})
+    blind, fewer = (run(tmp_path / f"{name}.npz").runs[0] for name in ("blind", "fewer"))
+    assert blind.manifest["facts"]["groups"] == fewer.manifest["facts"]["groups"] == 5
+    for name in ("value", "low", "high", "groups"):
+        assert getattr(blind.find("mpjpe"), name) == pytest.approx(getattr(fewer.find("mpjpe"), name))
+    assert not {v.id: v.supported for v in blind.verdicts}["new-people"]
+
+
+def test_ids_that_do_not_tell_sequences_apart_are_found(tmp_path):
+    result = run(tiny(tmp_path / "t.npz", frames=8, ids=[f"seq_{i}" for i in range(8)]))
+    assert "one-sample-sequences" in ids_of(result)
+    assert not {v.id: v.supported for v in result.runs[0].verdicts}["new-people"]
+
+
+def test_truth_stored_otherwise_is_the_same_truth(data, tmp_path):
+    fields = dict(np.load(data / "strong.npz"))
+    for name in ("pred_keypoints", "gt_keypoints", "gt_cameras_stream"):
+        fields[name] = fields[name].astype(np.float64)
+    np.savez(tmp_path / "wide.npz", **fields)
+    both = gnomon.run("skeleton", pred_file=(f"a={data / 'strong.npz'}", f"b={tmp_path / 'wide.npz'}"), out="none")
+    assert "comparison" in both.tables
+
+
+def test_runs_with_another_target_are_not_compared(data, tmp_path):
+    for options in ({}, {"reference": "mean"}, {"smooth_window": 3, "smooth_on": "gt"}):
+        gnomon.run("skeleton", pred_file=str(data / "strong.npz"), out=tmp_path, **options)
+    with pytest.raises(InputError, match="different protocols"):
+        gnomon.compare(tmp_path)
+
+
+def test_the_ablation_keeps_its_order_and_its_target(data):
+    result = run(data / "strong.npz", ablation=True, target_modality="rgb")
+    rows = [row["system"].value for row in result.tables["scores"].rows]
+    assert rows[0] == "strong: seq_lidar_ref" or len(rows) < 4
+    modes = {run.system: run.manifest["facts"]["settings"]["target_modality"] for run in result.runs}
+    assert sorted(modes.values()) == ["lidar", "rgb", "rgb", "rgb"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"sensor_index_by_modality": "lidar:3"}, {"projection_mode": "multi_sensor", "target_modality": "depth"}],
+)
+def test_what_was_looked_for_and_not_found_is_named(data, options):
+    result = run(data / "strong.npz", **options)
+    (finding,) = [f for f in result.runs[0].findings if f.id == "cameras-absent"]
+    assert finding.severity == "error"
+    assert "'lidar'" in finding.evidence
+
+
+@pytest.mark.parametrize("rig", ["gt", "robust"])
+def test_rigs_that_mean_something(data, rig):
+    result = run(data / "strong.npz", projection_mode="multi_sensor", rig=rig, variant="strict")
+    assert result.runs[0].manifest["facts"]["fusion_effective"] is True
+    assert ("true-calibration" in ids_of(result)) == (rig == "gt")
+
+
+def test_nobody_above_the_gate_leaves_the_best():
+    from gnomon.suites.skeleton import fusion
+
+    parts = [np.zeros((1, 2, 3)), np.ones((1, 2, 3))]
+    weighing = fusion.Weighing("hard_gate", "temporal", gate=1.5)
+    found = fusion.fuse(parts, np.ones((2, 1), bool), 1, np.array([[0.5], [0.9]]), weighing)
+    assert found.joints.tolist() == np.ones((1, 2, 3)).tolist()
+
+
 def test_runs_are_published_verified_and_read_back(data, tmp_path):
     result = gnomon.score("skeleton", pred_file=str(data / "weak.npz"), out=tmp_path, variant="both", fps=30.0)
     assert all(check.passed for run in result.runs for check in gnomon.verify(run.path))
     again = gnomon.load(tmp_path)
-    assert again.tables["joints"].rows == result.tables["joints"].rows
+    for name in ("joints", "settings", "distribution", "samples"):
+        assert again.tables[name] == result.tables[name]
     assert str(again).count("[RESULT]") == 6
 
 
@@ -320,7 +398,11 @@ def test_two_systems_are_compared(data):
         ({"sensor_index_by_modality": "lidar"}, "MODALITY:NUMBER"),
         ({"fusion_modalities": ","}, "at least one modality"),
         ({"projection_mode": "multi_sensor", "rig": "file"}, "--rig-file"),
-        ({"rig_file": "x.json"}, "give --rig file"),
+        ({"projection_mode": "multi_sensor", "rig_file": "x.json"}, "give --rig file"),
+        ({"rig": "gt"}, "--rig means nothing in seq_lidar_ref"),
+        ({"target_modality": "rgb"}, "--target-modality means nothing"),
+        ({"joint_names": "a,a,b,c"}, "distinct names"),
+        ({"fps": float("inf")}, "frames per second"),
         ({"joint_names": "a,b"}, "2 names, but"),
         ({"bones": "0-9"}, "expected two joints below 4"),
         ({"gt_keypoints_key": "other"}, "no field 'other'"),

@@ -36,7 +36,7 @@ from gnomon.intake.arrays import read_npz
 from gnomon.intake.faults import shown
 from gnomon.intake.pickles import read_pickle
 from gnomon.intake.writing import replacing
-from gnomon.numerics.rigid import finite
+from gnomon.numerics.rigid import LARGEST, finite
 from gnomon.suites.skeleton import streams
 from gnomon.suites.skeleton.streams import Cameras
 
@@ -79,14 +79,20 @@ def read(
     prediction_cameras: str = "pred_cameras_stream",
     truth_cameras: str = "gt_cameras_stream",
     columns: Mapping[str, int] | None = None,
+    modalities: Sequence[str] = (),
 ) -> Predictions:
-    """Read a prediction file; the names of its fields may differ from the usual ones."""
+    """Read a prediction file; the names of its fields may differ from the usual ones.
+
+    Of joints by modality, only those of the named modalities are looked at.
+    """
     fields = _fields(Path(path))
     where = shown(path)
     for name in (prediction, truth):
         if name not in fields:
             raise InputError(f"{where}: no field {name!r}; it has {some(sorted(fields))}; name it, or add it")
     n = _length(fields[prediction], f"{where}: {prediction}")
+    if not n:
+        raise InputError(f"{where}: {prediction} holds no samples; give at least one")
     _same_length(fields, (prediction, truth), n, where)
     predicted, true, reasons = _joints(fields[prediction], fields[truth], n, where, (prediction, truth))
     cameras = {
@@ -94,10 +100,11 @@ def read(
         for side, asked in (("pred", prediction_cameras), ("gt", truth_cameras))
     }
     extra = {}
-    for name, value in fields.items():
-        if name.startswith(PER_MODALITY) and name not in (prediction, truth):
-            _same_length(fields, (name,), n, where)
-            extra[name.removeprefix(PER_MODALITY).lower()] = _aligned(value, n, predicted.shape[1], f"{where}: {name}")
+    for modality in modalities:
+        name = next((key for key in fields if key.lower() == f"{PER_MODALITY}{modality}"), "")
+        if name and name not in (prediction, truth):
+            _same_length(fields, (prediction, name), n, where)
+            extra[modality] = _aligned(fields[name], n, predicted.shape[1], f"{where}: {name}")
     return Predictions(Path(path), _ids(fields, n, where), predicted, true, reasons, cameras, extra)
 
 
@@ -179,14 +186,27 @@ def _joints(pred: Any, true: Any, n: int, where: str, names: tuple[str, str]) ->
     items = [[_skeleton(side[i]) for i in range(n)] for side in (pred, true)]
     reasons = np.array([_reason(p, g) for p, g in zip(*items, strict=True)], dtype=np.uint8)
     sizes = Counter(len(p) for p, reason in zip(items[0], reasons, strict=True) if reason in (KEPT, NON_FINITE))
-    joints = sizes.most_common(1)[0][0] if sizes else 0
+    if not sizes:
+        shapes = [_shapes(side) for side in items]
+        raise InputError(
+            f"{where}: no sample has joints (J, 3) of one shape on both sides: {names[0]} has {shapes[0]}, {names[1]} "
+            f"has {shapes[1]}; give both sides the same joints"
+        )
+    joints = sizes.most_common(1)[0][0]
     out = [np.full((n, joints, 3), np.nan) for _ in items]
     for index in range(n):
         if reasons[index] in (KEPT, NON_FINITE) and len(items[0][index]) != joints:
             reasons[index] = MISMATCH
-        elif reasons[index] in (KEPT, NON_FINITE):
-            out[0][index], out[1][index] = items[0][index], items[1][index]
+        for side in (0, 1):  # what one side lacks does not change what the other is
+            item = items[side][index]
+            if item is not None and item.shape == (joints, 3):
+                out[side][index] = item
     return out[0], out[1], reasons
+
+
+def _shapes(items: Sequence[Any]) -> str:
+    """Name the shapes of one side."""
+    return some(dict.fromkeys("nothing" if item is None else str(item.shape) for item in items), show=3)
 
 
 def _plain(value: Any, where: str) -> Array | None:
@@ -195,7 +215,8 @@ def _plain(value: Any, where: str) -> Array | None:
         return None
     if value.dtype.kind not in "fiu" or value.ndim not in (3, 4) or value.shape[-1] != 3 or 0 in value.shape[1:]:
         raise InputError(f"{where}: got {value.dtype} {value.shape}, expected numbers (N, J, 3) in metres")
-    return value[:, -1] if value.ndim == 4 else value
+    value = value[:, -1] if value.ndim == 4 else value
+    return np.asarray(value if value.dtype in (np.float32, np.float64) else value.astype(np.float64))
 
 
 def _skeleton(item: Any) -> Any:
@@ -216,7 +237,7 @@ def _reason(pred: Any, true: Any) -> int:
         return MISMATCH
     if pred.ndim != 2 or pred.shape[1] != 3 or not len(pred):
         return NOT_JOINTS
-    return KEPT if np.isfinite(pred).all() and np.isfinite(true).all() else NON_FINITE
+    return KEPT if all((np.abs(side) < LARGEST).all() for side in (pred, true)) else NON_FINITE
 
 
 def _aligned(value: Any, n: int, joints: int, where: str) -> Array:

@@ -11,6 +11,7 @@ from gnomon.core.errors import some
 from gnomon.core.evidence import Finding
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
+from gnomon.intake.faults import shown
 from gnomon.measures.pose import LARGEST_EXTENT
 from gnomon.numerics import kinematics
 from gnomon.numerics.procrustes import align
@@ -40,6 +41,9 @@ def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
     """Look for everything."""
     facts: dict[str, Any] = {}
     found = [
+        _unusable(projector),
+        _single(projector, facts),
+        _calibrated(projector),
         _fusion(projector, tracker, facts),
         _moving(projector, facts),
         _sensitivity(projector, seed, facts),
@@ -48,7 +52,7 @@ def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
         _smoothed(projector),
         _merged(projector),
     ]
-    facts["pa_invariance_m"] = _invariance(projector, tracker)
+    facts["pa_invariance_m"], facts["pelvis_invariance_m"] = _invariance(projector, tracker)
     return Found(tuple(item for item in found if item is not None), facts)
 
 
@@ -59,23 +63,69 @@ def _fusion(projector: Projector, tracker: Tracker, facts: dict[str, Any]) -> Fi
     effective = tracker.deviation > EFFECT_M
     facts["fusion_effective"] = effective
     facts["fusion_deviation_m"] = tracker.deviation
-    if effective or len(settings.modalities) < 2:
+    if effective or len(settings.modalities) < 2 or not (projector.reasons == KEPT).any():
         return None
-    why = "the rig is made of the predicted cameras themselves, so that it cancels in rig(m) H(m) = H(target)"
-    evidence = f"fusion has no effect: modalities differ by at most {tracker.deviation:.1e} m; {why}"
-    remedy = "use --rig robust, gt or file, or give joints by modality (pred_keypoints_<modality>)"
+    evidence = f"fusion has no effect: modalities differ by at most {tracker.deviation:.1e} m"
+    if settings.rig == "pred":
+        evidence += (
+            "; the rig is made of the predicted cameras themselves, so that it cancels in rig(m) H(m) = H(target)"
+        )
+        remedy = "use --rig robust, gt or file, or give joints by modality (pred_keypoints_<modality>)"
+    else:
+        evidence += "; no sample has more than one usable modality, or all agree"
+        remedy = "check the names of the modalities and their cameras"
     return Finding("degenerate-fusion", "warning", "fusion", evidence, remedy)
+
+
+def _unusable(projector: Projector) -> Finding | None:
+    """Say what was looked for where nothing, or a whole modality, was found."""
+    settings = projector.settings
+    asked = dict.fromkeys((settings.target, *(settings.modalities if settings.mode == "multi_sensor" else ())))
+    absent = [
+        f"{side} {name}:{settings.sensor(name)}"
+        for name in asked
+        for side in ("pred", "gt")
+        if (side == "pred" or name == settings.target) and not projector.poses(side, name).ok.any()
+    ]
+    if not absent:
+        return None
+    known = sorted({name for side in ("pred", "gt") for name in projector.file.cameras[side].names_known()})
+    evidence = f"no usable camera of {some(absent)}; the file names {some(known) or 'no modalities'}"
+    remedy = "correct the modality, the sensor index or the fields; --lidar-modality-index where cameras have no names"
+    severity = "warning" if (projector.reasons == KEPT).any() else "error"
+    return Finding("cameras-absent", severity, "cameras", evidence, remedy)  # type: ignore[arg-type]
+
+
+def _single(projector: Projector, facts: dict[str, Any]) -> Finding | None:
+    """Say when ids make every sample a sequence of its own, so that neighbours would count as independent."""
+    sizes = np.bincount(projector.sequences.codes, minlength=len(projector.sequences.named))
+    alone = int((sizes == 1).sum())
+    unclear = len(sizes) > 1 and alone > len(sizes) / 2 and not all(n.subject for n in projector.sequences.named)
+    facts["sequences_known"] = int(not unclear)
+    if not unclear:
+        return None
+    evidence = f"{alone} of {len(sizes)} sequences hold one sample: ids do not tell sequences apart"
+    remedy = "say how ids are read with --group-by '(?P<sequence>...)(?P<frame>...)'"
+    return Finding("one-sample-sequences", "warning", "sample ids", evidence, remedy)
+
+
+def _calibrated(projector: Projector) -> Finding | None:
+    if projector.settings.mode != "multi_sensor" or projector.settings.rig != "gt":
+        return None
+    evidence = "predictions were moved between sensors by the true calibration, which a system would not have"
+    return Finding("true-calibration", "info", "rig", evidence, "use --rig robust for what predictions alone can do")
 
 
 def _moving(projector: Projector, facts: dict[str, Any]) -> Finding | None:
     count = len(projector.sequences.named)
     metres, degrees = spread(projector.poses("gt", projector.settings.target), projector.sequences.codes, count)
     moving = (metres > STILL[0]) | (degrees > STILL[1])
-    facts["sensor_stands_still"] = int(not moving.any())
+    several = np.bincount(projector.sequences.codes[projector.poses("gt", projector.settings.target).ok]) > 1
+    facts["sensor_stands_still"] = int(not moving.any() and bool(several.any()))
     facts["true_camera_spread"] = {"metres": float(metres.max(initial=0)), "degrees": float(degrees.max(initial=0))}
     if not moving.any():
         return None
-    worst = projector.sequences.named[int(np.argmax(metres))].sequence
+    worst = shown(projector.sequences.named[int(np.argmax(metres))].sequence, 80)
     evidence = (
         f"true {projector.settings.target} cameras move in {int(moving.sum())} of {count} sequences, by up to "
         f"{metres.max():.3f} m and {degrees.max():.1f} degrees (farthest in {worst})"
@@ -106,8 +156,8 @@ def _sensitivity(projector: Projector, seed: int, facts: dict[str, Any]) -> Find
     if high - low < 0.001:
         return None
     evidence = (
-        f"the choice of reference frames moves MPJPE between {1000 * low:.1f} and {1000 * high:.1f} mm "
-        f"({DRAWS} random choices, {len(rows)} samples)"
+        f"the choice of reference frames moves MPJPE of the plain projection between {1000 * low:.1f} and "
+        f"{1000 * high:.1f} mm ({DRAWS} random choices, {len(rows)} samples)"
     )
     remedy = "use --reference mean or per_frame, and report the spread"
     return Finding("reference-sensitivity", "warning", "reference", evidence, remedy)
@@ -190,17 +240,23 @@ def _merged(projector: Projector) -> Finding | None:
     return Finding("merged-sequences", "warning", "sample ids", evidence, remedy)
 
 
-def _invariance(projector: Projector, tracker: Tracker) -> float | None:
-    """Return how far PA-MPJPE of samples moves under projection; None where smoothing or fusion change the shape."""
+def _invariance(projector: Projector, tracker: Tracker) -> tuple[float | None, float | None]:
+    """Return how far PA-MPJPE of samples moves under projection, and pelvis-centred MPJPE without camera translation.
+
+    None where smoothing or fusion change the shape.
+    """
     if projector.settings.window > 1 or tracker.deviation > EFFECT_M:
-        return None
+        return None, None
     kept = np.flatnonzero(projector.reasons == KEPT)
     rows = kept[:: max(len(kept) // MOST, 1)]
     if not len(rows):
-        return None
+        return None, None
     truth, prediction = (side[rows].astype(np.float64) for side in (projector.file.truth, projector.file.prediction))
     found = align(truth, prediction, alignments=("similarity",))
-    return float(np.abs(found.sums["similarity"] / found.count - tracker.errors["pa_mpjpe"][rows]).max())
+    shape = float(np.abs(found.sums["similarity"] / found.count - tracker.errors["pa_mpjpe"][rows]).max())
+    turned = [projector.turned(side, rows) for side in ("gt", "pred")]
+    still = align(*turned, alignments=("root",), pelvis=tracker.root)
+    return shape, float(np.abs(still.sums["root"] / still.count - tracker.errors["pelvis_mpjpe"][rows]).max())
 
 
 def differs(projector: Projector) -> list[str]:
@@ -219,9 +275,9 @@ def differs(projector: Projector) -> list[str]:
             + "; ".join(sides.values())
         )
         lost = int((projector.reasons == NO_REFERENCE).sum())
-        said.append(f"strict has no camera for {lost} samples, which are dropped")
+        said.append(f"strict drops {lost} samples that have no camera of their own; published borrows one where it can")
     if settings.mode == "multi_sensor" and settings.rig == "robust":
         said.append("strict calibrates sensors by a robust mean over frames; published cancels the calibration out")
-    if settings.by_frame:
-        said.append("strict orders frames by number, published by place in the file")
+    if settings.by_frame and settings.reference == "first":
+        said.append("strict takes the first camera by frame number, published by place in the file")
     return said

@@ -126,7 +126,9 @@ def _weights(stack: Array, active: Array, target: int | None, stable: Array, wei
         trust = trust * stable
     trust = np.where(active, np.clip(trust, LEAST, 1.0), 0.0)
     if weighing.mode == "hard_gate":
-        kept = active & (trust >= weighing.gate * trust.max(axis=0))
+        best = trust.max(axis=0)
+        kept = active & (trust >= weighing.gate * best)
+        kept |= ~kept.any(axis=0) & active & (trust == best)
         trust = np.where(kept, trust, 0.0)
     return np.asarray(trust)
 

@@ -24,6 +24,8 @@ import numpy as np
 from gnomon.core.tallies import Array
 from gnomon.numerics import rigid, rotations
 
+MOST_OTHERS = 512
+"""A medoid is judged by its distances to so many cameras of the sequence, evenly spaced where there are more."""
 _BLOCK = 512
 """Rows of a table of distances at a time."""
 
@@ -155,10 +157,11 @@ def _medoid(sides: Sequence[Poses], rows: Array) -> int:
     sums = np.zeros(len(rows))
     for poses in sides:
         moves, turns = poses.translations[rows], poses.rotations[rows]
+        others = np.linspace(0, len(rows) - 1, min(len(rows), MOST_OTHERS)).round().astype(np.int64)
         for start in range(0, len(rows), _BLOCK):
             part = slice(start, start + _BLOCK)
-            apart = np.linalg.norm(moves[part, np.newaxis] - moves[np.newaxis], axis=2)
-            angle = rotations.angles_of(turns[part, np.newaxis], turns[np.newaxis])
+            apart = np.linalg.norm(moves[part, np.newaxis] - moves[others], axis=2)
+            angle = rotations.angles_of(turns[part, np.newaxis], turns[others])
             sums[part] += (apart + angle).sum(axis=1)
     return int(rows[np.argmin(sums)])
 

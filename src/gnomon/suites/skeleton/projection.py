@@ -22,6 +22,24 @@ from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.poses import Poses, medoid_rows, medoids, references
 from gnomon.suites.skeleton.sequences import Sequences
 
+SETTINGS = (
+    "projection_mode",
+    "target_modality",
+    "fusion_modalities",
+    "fusion_mode",
+    "reliability_source",
+    "tau_cross",
+    "tau_t",
+    "tau_r",
+    "hard_gate_ratio",
+    "smooth_window",
+    "smooth_on",
+    "rig",
+    "reference",
+    "sensor_index_by_modality",
+    "order",
+)
+"""Resolved settings in the order in which they are printed."""
 BLOCK = 1 << 14
 """Samples from which on a block ends with its sequence."""
 
@@ -45,6 +63,15 @@ class Settings:
     def sensor(self, modality: str) -> int:
         """Return the index of the sensor of a modality."""
         return dict(self.sensors).get(modality, 0)
+
+    def target_settings(self) -> dict[str, str]:
+        """Return what the true side depends on: runs that differ in it are not compared."""
+        smoothed = self.window > 1 and self.smoothed in ("gt", "both")
+        return {
+            "target": f"{self.target}:{self.sensor(self.target)}",
+            "reference": self.reference,
+            "truth": f"smoothed over {self.window}" if smoothed else "as it is",
+        }
 
     def record(self) -> dict[str, Any]:
         """Return what a reader needs to do the same."""
@@ -124,6 +151,13 @@ class Projector:
         rows = np.full(len(self.sequences.named), -1)
         rows[found] = usable[places]
         return rows
+
+    def turned(self, side: str, rows: Array) -> Array:
+        """Return joints of some samples turned as they are projected, but not moved."""
+        poses = self.truth if side == "gt" else next(iter(self.motions.values()))
+        still = Poses(poses.rotations, np.zeros_like(poses.translations), poses.ok)
+        joints = self.file.truth if side == "gt" else self.file.prediction
+        return self._project(still, joints, rows, self.sequences.codes[rows])
 
     def blocks(self) -> Iterator[Block]:
         """Yield the kept samples."""
@@ -226,7 +260,7 @@ def smooth(joints: Array, codes: Array, window: int) -> Array:
     """Return the moving average over an odd window, cut at the ends of sequences; rows lie by sequence and frame."""
     total = np.zeros_like(joints)
     counts = np.zeros(len(joints))
-    half = window // 2
+    half = min(window // 2, len(joints) - 1)
     for shift in range(-half, half + 1):
         here = slice(max(0, -shift), len(joints) - max(0, shift))
         there = slice(max(0, shift), len(joints) + min(0, shift))
@@ -236,9 +270,9 @@ def smooth(joints: Array, codes: Array, window: int) -> Array:
     return np.asarray(total / counts[:, np.newaxis, np.newaxis])
 
 
-def arms(settings: Settings) -> dict[str, Settings]:
-    """Return the four arms of the published ablation."""
-    many = replace(settings, mode="multi_sensor")
+def arms(settings: Settings, target: str) -> dict[str, Settings]:
+    """Return the four arms of the published ablation; the first is always in the frame of the lidar."""
+    many = replace(settings, mode="multi_sensor", target=target)
 
     def weighed(mode: str, source: str) -> Settings:
         return replace(many, weighing=replace(settings.weighing, mode=mode, source=source))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gnomon.core.evidence import Claim, Need
 from gnomon.core.measure import Measure
@@ -17,7 +17,10 @@ CLAIMS = (
     Claim(
         "new-people",
         "the errors describe people or sequences that are not in the data",
-        (Need("groups", 6, "at least 6 groups to resample"),),
+        (
+            Need("groups", 6, "at least 6 groups to resample"),
+            Need("sequences_known", 1, "ids that tell sequences apart from samples"),
+        ),
     ),
     Claim(
         "fixed-sensor",
@@ -28,9 +31,14 @@ CLAIMS = (
 
 
 def protocol(
-    joints: Sequence[str], pelvis: tuple[int, ...], variant: str, slices: Sequence[str], group: str
+    joints: Sequence[str],
+    pelvis: tuple[int, ...],
+    variant: str,
+    slices: Sequence[str],
+    group: str,
+    settings: Mapping[str, str],
 ) -> Protocol:
-    """Return the protocol for skeletons with the given joints."""
+    """Return the protocol for skeletons with the given joints; `settings` is what the true side depends on."""
     measures: list[Measure] = [
         pose.MPJPE(pelvis),
         pose.MPJPE(pelvis, "similarity"),
@@ -52,7 +60,7 @@ def protocol(
         measures=tuple(measures),
         group=group,
         slices=tuple(slices),
-        settings={"frame": "sensor"},
+        settings=dict(settings),
         claims=CLAIMS,
         variant=variant,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.cases import Roster, join
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array, Tallies
 from gnomon.intake.sources import check_names, named
 from gnomon.measures.skeletons import MPJPE
@@ -29,6 +30,8 @@ from gnomon.suites.skeleton.protocol import protocol
 from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
 
 LIDAR = "lidar"
+PART = 1 << 14
+"""Samples that are converted at a time."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     for name, path in given:
         source = _source(name, path, options)
         for variant, base in settled.items():
-            chosen = arms(base) if options.ablation else {"": base}
+            chosen = arms(base, options.target_modality.lower()) if options.ablation else {"": base}
             for arm, each in chosen.items():
                 evaluations.append(_evaluate(source, variant, arm, each, rigs, options))
     return evaluations
@@ -73,7 +76,21 @@ def settings(options: ScoreOptions, variant: str) -> Settings:
     modalities = tuple(dict.fromkeys(m.strip().lower() for m in options.fusion_modalities.split(",") if m.strip()))
     if not modalities:
         raise InputError("--fusion-modalities: expected at least one modality, such as rgb,lidar")
-    target = LIDAR if options.projection_mode == "seq_lidar_ref" else options.target_modality.lower()
+    target = options.target_modality.strip().lower()
+    if options.projection_mode == "seq_lidar_ref" and not options.ablation:
+        unused = {
+            "--target-modality": target != LIDAR,
+            "--rig": bool(options.rig),
+            "--rig-file": bool(options.rig_file),
+        }
+        for flag in (name for name, given in unused.items() if given):
+            raise InputError(
+                f"{flag} means nothing in seq_lidar_ref: give --projection-mode multi_sensor, or leave it out"
+            )
+    if options.projection_mode == "seq_lidar_ref":
+        target = LIDAR
+    if not math.isfinite(options.fps):
+        raise InputError(f"--fps {options.fps}: expected frames per second, 0 if unknown")
     rig = options.rig or ("robust" if strict else "pred")
     if options.rig_file and rig != "file":
         raise InputError(f"--rig-file is only read with --rig file, but the rig is {rig}; give --rig file")
@@ -120,9 +137,12 @@ def _source(name: str, path: str, options: ScoreOptions) -> Source:
         prediction_cameras=options.pred_cameras_key,
         truth_cameras=options.gt_cameras_key,
         columns={modality: index for modality, index in indices.items() if index is not None},
+        modalities=[part.strip().lower() for part in options.fusion_modalities.split(",")],
     )
     size = file.prediction.shape[1]
     names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
+    if len(set(names)) != len(names):
+        raise InputError(f"--joint-names: expected distinct names, but {some(n for n in names if names.count(n) > 1)}")
     if names and len(names) != size:
         raise InputError(f"--joint-names: {len(names)} names, but {path} has {size} joints")
     return Source(
@@ -154,7 +174,7 @@ def _evaluate(
     measure = MPJPE(source.pelvis)
     count = len(source.sequences.named)
     bones = summaries.parse_bones(options.bones, len(source.joints))
-    tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones)
+    tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones, source.root)
     empty = np.empty((0, len(source.joints), 3))
     blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
     fields = {name: array.copy() for name, array in blank.fields.items()}
@@ -171,17 +191,24 @@ def _evaluate(
     record = settled.record()
     tags = tuple(roster.tags)
     return Evaluation(
-        protocol=protocol(source.joints, source.pelvis, variant, tags, roster.level),
+        protocol=protocol(
+            source.joints,
+            source.pelvis,
+            variant,
+            tags,
+            roster.level,
+            {**settled.target_settings(), "ids": options.group_by},
+        ),
         suite="skeleton",
         system=f"{source.name}: {arm}" if arm else source.name,
         roster=roster,
         tallies={measure.family: Tallies(blank.layout, blank.axes, fields)},
-        data=_data_digest(source),
+        data=_data_digest(source, settled),
         table=_table(source, projector, tracker),
         coverage=_coverage(projector),
         findings=found.findings,
         inputs=({"path": str(source.file.path), "sha256": source.sha256},),
-        options={**opt.record(replace(options, pred_file=(str(source.file.path),))), **record},
+        options={**opt.record(replace(options, pred_file=(str(source.file.path),), variant=variant)), **record},
         facts={
             **found.facts,
             "settings": record,
@@ -197,8 +224,8 @@ def _roster(found: Sequences) -> Roster:
     actions = [named.action for named in found.named]
     level = "subject" if all(subjects) else "sequence"
     ids = [named.sequence for named in found.named]
-    if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people
-        ids = [f"{named.subject}/{named.sequence}" if named.subject else named.sequence for named in found.named]
+    if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people or actions
+        ids = ["/".join(filter(None, (named.subject, named.action, named.sequence))) for named in found.named]
     groups = tuple(subjects) if level == "subject" else tuple(ids)
     tags = {"action": tuple(actions)} if all(actions) and len(set(actions)) > 1 else {}
     return Roster(tuple(join((name,)) for name in ids), groups, tags, level)
@@ -213,13 +240,15 @@ def _coverage(projector: Projector) -> dict[str, Any]:
     }
 
 
-def _data_digest(source: Source) -> str:
-    """Return the fingerprint of the truth: ids, true joints, true cameras."""
-    state = hashlib.sha256()
-    state.update("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
-    state.update(np.ascontiguousarray(source.file.truth).data)
-    for array in source.file.cameras["gt"].arrays():
-        state.update(np.ascontiguousarray(array).data)
+def _data_digest(source: Source, settled: Settings) -> str:
+    """Return the fingerprint of ids, true joints and true cameras of the target, whatever they are stored as."""
+    state = hashlib.sha256("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
+    cameras = source.file.cameras["gt"].stream(settled.target, settled.sensor(settled.target))
+    for array in (source.file.truth, cameras):
+        for start in range(0, len(array), PART):
+            part = np.array(array[start : start + PART], dtype=np.float64)
+            part[np.isnan(part)] = np.nan
+            state.update(np.ascontiguousarray(part).data)
     return state.hexdigest()
 
 
@@ -228,7 +257,7 @@ def _table(source: Source, projector: Projector, tracker: summaries.Tracker) -> 
     names = [named.sequence for named in source.sequences.named]
     frames = pa.array(source.sequences.frames, mask=source.sequences.frames == NO_FRAME)
     columns: dict[str, Any] = {
-        "sample": pa.array(source.file.ids) if source.file.ids else pa.array(map(str, range(len(source.file)))),
+        "sample": pa.array(source.file.ids or [str(row) for row in range(len(source.file))], pa.string()),
         "sequence": _coded(source.sequences.codes, names),
         "frame": frames,
         "dropped": _coded(projector.reasons, REASONS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,14 +51,14 @@ class Cameras:
                 found[index] = item[column]
         return found
 
-    def arrays(self) -> Iterator[Array]:
-        """Give all that is known of the cameras, whatever they are called."""
-        if isinstance(self.values, np.ndarray) and not self.values.dtype.hasobject:
-            yield self.values
-            return
-        for index in range(self.n):
-            item = _encodings(self.values[index], f"{self.where}[{index}]")
-            yield np.empty(0) if item is None else item
+    def names_known(self) -> list[str]:
+        """Return the names of the cameras that the file has, for messages."""
+        listed = (
+            [name for names in self.names[:100] for name in names or ()]
+            if _per_sample(self.names, self.n)
+            else self.names
+        )
+        return sorted({_name(name) for name in listed or ()} - {""})
 
     def _column(self, names: Any, sensors: Any, size: int, modality: str, sensor: int, where: str) -> int | None:
         if names is None:
@@ -68,15 +68,24 @@ class Cameras:
                     f"{where}: {modality} is said to be column {column}, but there are {size}; correct the index"
                 )
             return column
-        listed = [str(name).lower() if name is not None else "" for name in names]
+        listed = [_name(name) for name in names]
         if len(listed) != size:
             raise InputError(f"{where}: {size} cameras, but {len(listed)} modality names; name each camera once")
         if sensors is None:
             return next((i for i, name in enumerate(listed) if name == modality), None)
-        numbers = [-1 if number is None else int(number) for number in sensors]
+        try:
+            numbers = [-1 if number is None else int(number) for number in sensors]
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InputError(f"{where}: sensor indices are not whole numbers ({error}); correct them") from error
         if len(numbers) != size:
             raise InputError(f"{where}: {size} cameras, but {len(numbers)} sensor indices; give one for each camera")
         return next((i for i in range(size) if listed[i] == modality and numbers[i] == sensor), None)
+
+
+def _name(value: Any) -> str:
+    """Return the name of a modality as it is looked for."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else "" if value is None else str(value)
+    return text.strip().lower()
 
 
 def find(fields: Mapping[str, Any], asked: str, side: str, n: int, where: str, columns: Mapping[str, int]) -> Cameras:
@@ -84,6 +93,8 @@ def find(fields: Mapping[str, Any], asked: str, side: str, n: int, where: str, c
     key = next((name for name in (asked, f"{side}_cameras_stream", f"{side}_cameras") if name in fields), "")
     if not key:
         return Cameras("", [None] * n, None, None, columns, n, f"{where}: {side}_cameras")
+    if not isinstance(fields[key], (list, tuple)) and not (isinstance(fields[key], np.ndarray) and fields[key].ndim):
+        raise InputError(f"{where}: {key}: got {type(fields[key]).__name__}, expected the cameras of every sample")
     if len(fields[key]) != n:
         raise InputError(f"{where}: {key} has {len(fields[key])} items, expected {n}: one for each sample")
     older = _metadata(fields, "camera_modalities", n)
@@ -101,12 +112,20 @@ def find(fields: Mapping[str, Any], asked: str, side: str, n: int, where: str, c
 def _metadata(fields: Mapping[str, Any], name: str, n: int) -> Any:
     """Return what the cameras are called: by sample where a file says so, else the same for all."""
     single = fields.get(f"{name}_per_sample")
-    if single is not None:
+    if single is not None and any(item is not None for item in _listed(single, f"{name}_per_sample")):
         if len(single) != n:
             raise InputError(f"{name}_per_sample has {len(single)} items, expected {n}: one for each sample")
-        return _PerSample(item.tolist() if isinstance(item, np.ndarray) else item for item in single)
+        return _PerSample(None if item is None else _listed(item, f"{name}_per_sample") for item in single)
     value = fields.get(name)
-    return None if value is None else list(value)
+    return None if value is None else _listed(value, name)
+
+
+def _listed(value: Any, where: str) -> list[Any]:
+    if isinstance(value, np.ndarray) and value.ndim == 1:
+        return list(value.tolist())
+    if not isinstance(value, (list, tuple)):
+        raise InputError(f"{where}: got {type(value).__name__}, expected a list; correct it")
+    return list(value)
 
 
 class _PerSample(list[Any]):
@@ -120,11 +139,11 @@ def _per_sample(value: Any, n: int) -> bool:
 def _camera_array(values: Array, where: str) -> Array:
     if values.ndim == 2 and values.shape[1] == ENCODING:
         values = values[:, np.newaxis]
-    if values.ndim == 4:
+    if values.ndim == 4 and values.shape[2]:
         values = values[:, :, -1]
     if values.ndim != 3 or values.shape[2] != ENCODING:
         raise InputError(f"{where}: got {values.shape}, expected (N, S, {ENCODING}): T, quaternion xyzw, field of view")
-    return values if values.dtype.kind == "f" else values.astype(np.float64)
+    return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
 def _encodings(item: Any, where: str) -> Array | None:

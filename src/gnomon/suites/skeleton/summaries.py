@@ -26,7 +26,15 @@ ORDERS = {"velocity": 1, "acceleration": 2, "jitter": 3, "jitter_of_truth": 3}
 class Tracker:
     """Collects, block by block, what the tallies do not hold."""
 
-    def __init__(self, size: int, sequences: Sequences, fps: float | None, bones: Sequence[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        size: int,
+        sequences: Sequences,
+        fps: float | None,
+        bones: Sequence[tuple[int, int]],
+        root: tuple[int, int] = (0, 0),
+    ) -> None:
+        self.root = root
         self.errors = {name: np.full(size, np.nan) for name in SHOWN}
         """Mean error of every sample, in metres; NaN where it was dropped."""
         self.deviation = 0.0

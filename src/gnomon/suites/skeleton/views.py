@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.measures.pose import PERCENTILES
 from gnomon.measures.skeletons import JointMPJPE
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.skeleton.files import REASONS
+from gnomon.suites.skeleton.projection import SETTINGS
 
 MM = 1000.0
 SHOWN = ("mpjpe", "pa_mpjpe", "pelvis_mpjpe", "n_mpjpe", "rigid_mpjpe", "root_error")
@@ -44,28 +47,34 @@ def parts(runs: Sequence[Run]) -> Table:
         Column("translation", "translation", "number", "mm", digits=1),
         Column("rotation", "rotation and scale", "number", "mm", digits=1),
         Column("shape", "shape", "number", "mm", digits=1),
-        Column("invariance", "PA moved by projection", "text"),
+        Column("invariance", "PA moved by projection"),
+        Column("pelvis", "pelvis-centred by translation"),
     )
     rows = []
     for run in runs:
         whole, pelvis, pa = (_value(run, name) for name in ("mpjpe", "pelvis_mpjpe", "pa_mpjpe"))
-        moved = _facts(run).get("pa_invariance_m")
+        moved, slid = (_facts(run).get(name) for name in ("pa_invariance_m", "pelvis_invariance_m"))
         rows.append(
             {
                 "system": Cell(run.system),
                 "translation": _apart(whole, pelvis),
                 "rotation": _apart(pelvis, pa),
                 "shape": Cell(None, why="no samples") if pa is None else Cell(MM * pa),
-                "invariance": Cell("not checked: smoothed or fused" if moved is None else f"at most {moved:.1e} m"),
+                "invariance": Cell("not checked" if moved is None else f"at most {moved:.1e} m"),
+                "pelvis": Cell("not checked" if slid is None else f"at most {slid:.1e} m"),
             }
         )
-    notes = ("MPJPE = translation (MPJPE - pelvis) + rotation and scale (pelvis - PA) + shape (PA)",)
+    notes = (
+        "MPJPE = translation (MPJPE - pelvis) + rotation and scale (pelvis - PA) + shape (PA)",
+        "differences of means: a part is negative where what it adds happens to undo another error",
+    )
     return Table("parts", "skeleton: where the error comes from", columns, tuple(rows), notes)
 
 
 def samples(runs: Sequence[Run]) -> Table:
     """How many samples were scored, and why the others were not."""
-    reasons = list(dict.fromkeys(reason for run in runs for reason in _samples(run)["dropped"]))
+    found_reasons = {reason for run in runs for reason in _samples(run)["dropped"]}
+    reasons = [reason for reason in REASONS if reason in found_reasons]
     columns = (
         Column("system", "system"),
         Column("total", "samples", "count"),
@@ -86,7 +95,7 @@ def distribution(runs: Sequence[Run]) -> Table:
     """Median and percentiles of joint errors, and how the prediction moves."""
     first = _summary(runs[0])
     units: Mapping[str, str] = first["units"]
-    percents = list(first["percentiles"])
+    percents = [str(percent) for percent in PERCENTILES] if first["percentiles"] else []
     moves = {"velocity": "velocity error", "acceleration": "acceleration error", "jitter": "jitter"}
     columns = (
         Column("system", "system"),
@@ -182,7 +191,8 @@ def per_sequence(runs: Sequence[Run]) -> Table:
 def settings(runs: Sequence[Run]) -> Table:
     """Every resolved setting, a column per system."""
     columns = (Column("setting", "setting"), *(Column(f"system:{run.system}", run.system) for run in runs))
-    names = list(_facts(runs[0])["settings"])
+    known = _facts(runs[0])["settings"]
+    names = [name for name in SETTINGS if name in known]
     rows = [
         {
             "setting": Cell(name),
