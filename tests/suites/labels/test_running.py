@@ -138,7 +138,8 @@ def test_a_failing_fold_leaves_a_partial_run_that_says_so(truth, tmp_path):
         {"cell": f"{system} fold 2", "why": "RuntimeError: the third fold hurts (fragile.py:10) (1 attempt)"}
     ]
     assert any("partial: 3 of 4 cells" in note for note in result.tables["scores"].notes)
-    assert result.record()["missing"] == {f"{system} fold 2": "RuntimeError: the third fold hurts (fragile.py:10) (1 attempt)"}
+    why = "RuntimeError: the third fold hurts (fragile.py:10) (1 attempt)"
+    assert result.record()["missing"] == {f"{system} fold 2": why}
     assert all(check.passed for check in gnomon.verify(run.path))
     with pytest.raises(InputError, match="3 of 4 cells"):
         gnomon.compare(result)

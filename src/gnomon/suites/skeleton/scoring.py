@@ -245,11 +245,22 @@ def _data_digest(source: Source, settled: Settings) -> str:
     state = hashlib.sha256("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
     cameras = source.file.cameras["gt"].stream(settled.target, settled.sensor(settled.target))
     for array in (source.file.truth, cameras):
+        kind = (
+            np.float32 if all(_narrow(array[start : start + PART]) for start in range(0, len(array), PART)) else float
+        )
         for start in range(0, len(array), PART):
-            part = np.array(array[start : start + PART], dtype=np.float64)
-            part[np.isnan(part)] = np.nan
-            state.update(np.ascontiguousarray(part).data)
+            part = np.ascontiguousarray(array[start : start + PART], dtype=kind)
+            lost = np.isnan(part)
+            state.update((np.where(lost, np.nan, part).astype(kind) if lost.any() else part).data)
     return state.hexdigest()
+
+
+def _narrow(part: Array) -> bool:
+    """Say whether float32 holds these numbers as they are."""
+    if part.dtype == np.float32:
+        return True
+    with np.errstate(over="ignore"):
+        return bool(np.array_equal(part.astype(np.float32).astype(part.dtype), part, equal_nan=True))
 
 
 def _table(source: Source, projector: Projector, tracker: summaries.Tracker) -> pa.Table:

@@ -42,7 +42,8 @@ class Tracker:
         self.fps, self.bones = fps, bones
         self._sequences = sequences
         self._ranks, self._steps = _steps(sequences)
-        self._distances: list[Array] = []
+        self._distances = np.empty(0, dtype=np.float32)
+        self._filled = 0
         self._moved: dict[str, list[Any]] = {name: [0.0, 0] for name in ORDERS}
         self._stretched = [0.0, 0]
 
@@ -50,7 +51,11 @@ class Tracker:
         """Take a block and its distances."""
         for name, kind in SHOWN.items():
             self.errors[name][block.rows] = found.sums[kind] / found.count
-        self._distances.append(found.errors["none"].astype(np.float32))
+        errors = found.errors["none"]
+        if not self._filled:
+            self._distances = np.empty(len(self.errors["mpjpe"]) * errors.shape[1], dtype=np.float32)
+        self._distances[self._filled : self._filled + errors.size] = errors.ravel()
+        self._filled += errors.size
         self.deviation = max(self.deviation, float(block.deviation.max(initial=0.0)))
         self._move(block)
         if self.bones:
@@ -60,9 +65,10 @@ class Tracker:
     def record(self) -> dict[str, Any]:
         """Return the summaries as plain data: metres, and seconds or frames."""
         found: dict[str, Any] = {"median": None, "percentiles": {}, "units": self._units()}
-        if self._distances:
-            values = np.concatenate([part.ravel() for part in self._distances])
-            levels = np.quantile(values, [0.5, *(percent / 100 for percent in PERCENTILES)]).tolist()
+        if self._filled:
+            shares = [0.5, *(percent / 100 for percent in PERCENTILES)]
+            values = self._distances[: self._filled]
+            levels = np.quantile(values, shares, overwrite_input=True).tolist()
             found["median"] = levels[0]
             found["percentiles"] = dict(zip(map(str, PERCENTILES), levels[1:], strict=True))
         for name, (total, count) in self._moved.items():
