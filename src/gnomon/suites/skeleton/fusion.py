@@ -28,6 +28,7 @@ weighted.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -100,7 +101,9 @@ def fuse(parts: Sequence[Array], active: Array, target: int | None, stable: Arra
     whole = weights.sum(axis=0)
     usable = whole > 0
     weights = np.divide(weights, whole, out=np.zeros_like(weights), where=usable)
-    joints = np.einsum("mb,mbjk->bjk", weights, stack)
+    joints = np.zeros(stack.shape[1:])
+    for part, weight in zip(stack, weights, strict=True):
+        joints += weight[:, np.newaxis, np.newaxis] * part
     return Fused(joints, usable, _deviation(stack, active))
 
 
@@ -135,14 +138,13 @@ def _weights(stack: Array, active: Array, target: int | None, stable: Array, wei
 
 def _agreement(stack: Array, active: Array, target: int | None, tau: float) -> Array:
     anchored = np.zeros(active.shape[1], dtype=bool) if target is None else active[target]
-    with_nan = np.where(active[:, :, np.newaxis, np.newaxis], stack, np.nan)
-    centre = np.zeros(stack.shape[1:])
-    some = active.any(axis=0)
-    centre[some] = np.nanmedian(with_nan[:, some], axis=0)
-    if target is not None:
-        centre = np.where(anchored[:, np.newaxis, np.newaxis], stack[target], centre)
-    apart = np.linalg.norm(stack - centre, axis=3).mean(axis=2)
-    trust = np.exp(-apart / tau)
+    centre = np.zeros(stack.shape[1:]) if target is None else stack[target]
+    loose = np.flatnonzero(~anchored & active.any(axis=0))
+    if len(loose):
+        centre = centre.copy()
+        seen = np.where(active[:, loose, np.newaxis, np.newaxis], stack[:, loose], np.nan)
+        centre[loose] = np.nanmedian(seen, axis=0)
+    trust = np.exp(-np.array([_distances(part, centre).mean(axis=1) for part in stack]) / tau)
     if target is not None:
         trust[target] = 1.0
     return np.where(active.sum(axis=0) == 1, 1.0, trust)
@@ -150,12 +152,16 @@ def _agreement(stack: Array, active: Array, target: int | None, tau: float) -> A
 
 def _deviation(stack: Array, active: Array) -> Array:
     largest = np.zeros(stack.shape[1])
-    for first in range(len(stack)):
-        for second in range(first + 1, len(stack)):
-            both = active[first] & active[second]
-            apart = np.linalg.norm(stack[first] - stack[second], axis=2).max(axis=1)
-            largest = np.maximum(largest, np.where(both, apart, 0.0))
+    for first, second in itertools.combinations(range(len(stack)), 2):
+        apart = _distances(stack[first], stack[second]).max(axis=1)
+        largest = np.maximum(largest, np.where(active[first] & active[second], apart, 0.0))
     return largest
+
+
+def _distances(a: Array, b: Array) -> Array:
+    """Return the distances of joints ``(B, J)``."""
+    apart = a - b
+    return np.asarray(np.sqrt(np.einsum("bjk,bjk->bj", apart, apart)))
 
 
 def _huber(turns: Array, moves: Array) -> tuple[Array, Array]:
