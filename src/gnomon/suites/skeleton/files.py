@@ -169,6 +169,8 @@ def _ids(fields: Mapping[str, Any], n: int, where: str) -> tuple[str, ...] | Non
     found = _length(value, f"{where}: sample_ids")
     if found != n:
         raise InputError(f"{where}: {found} sample_ids for {n} samples; give one for each")
+    if isinstance(value, np.ndarray) and value.dtype.kind == "U":
+        return tuple(value.tolist())
     listed = value.tolist() if isinstance(value, np.ndarray) else list(value)
     return tuple(item if isinstance(item, str) else _text(item) for item in listed)
 

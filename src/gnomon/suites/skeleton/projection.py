@@ -234,7 +234,9 @@ class Projector:
         count = len(self.sequences.named)
         if self.settings.reference == "medoid":
             return medoids(poses, codes, count, self._shared)
-        return references(poses.take(self._look), codes[self._look], count, self.settings.reference)
+        if self.settings.by_frame:
+            poses, codes = poses.take(self._look), codes[self._look]
+        return references(poses, codes, count, self.settings.reference)
 
     @cached_property
     def _shared(self) -> Array:

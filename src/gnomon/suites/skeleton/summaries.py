@@ -13,6 +13,7 @@ from gnomon.core.tallies import Array
 from gnomon.measures import cameras as camera_errors
 from gnomon.measures.pose import PERCENTILES
 from gnomon.numerics import kinematics
+from gnomon.numerics.folding import quantiles
 from gnomon.numerics.procrustes import Aligned
 from gnomon.suites.skeleton.projection import Block, Projector
 from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
@@ -68,7 +69,7 @@ class Tracker:
         if self._filled:
             shares = [0.5, *(percent / 100 for percent in PERCENTILES)]
             values = self._distances[: self._filled]
-            levels = np.quantile(values, shares, overwrite_input=True).tolist()
+            levels = quantiles(values, shares)
             found["median"] = levels[0]
             found["percentiles"] = dict(zip(map(str, PERCENTILES), levels[1:], strict=True))
         for name, (total, count) in self._moved.items():
