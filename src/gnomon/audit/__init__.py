@@ -1,0 +1,36 @@
+"""Leak and honesty checks that any suite can call.
+
+A check is a function from plain data to findings (what, how bad, where, the evidence with its numbers, what to do);
+no finding means that it saw nothing wrong, not that nothing is. Nothing here starts work by itself: passive checks
+read :class:`~gnomon.core.samples.Samples`, tallies and declared facts, active ones are given a callable and call it.
+No check knows the name of a suite or of a variant. What each needs and cannot see stands in its docstring.
+
+Severities
+----------
+``error``
+    The number is not what it says it is: something leaked, or the stored result cannot be true.
+``warning``
+    The number is what it says, but a reader may take it for more than it is.
+``info``
+    Part of the data could not be looked at.
+
+Modules:
+
+``registry``    every check by id, with what it finds (light: nothing numerical is imported)
+``record``      :class:`~gnomon.audit.record.Audit`, what was checked and what was found
+``split``       the two sides that checks compare
+``ranges``      time ranges read by input and target
+``duplicates``  equal and nearly equal inputs (``near``: the search)
+``people``      shared subjects, sessions, devices; the same people in two datasets
+``inputs``      input blocks by tag; what transforms were fitted on
+``poison``      callables that must not see what is changed
+``permuted``    permuted-label control
+``targets``     targets without variety, classes that were never seen
+``results``     trivial baselines, no-op arms, coverage, identities, selection
+``quantities``  units, frames and scales
+"""
+
+from gnomon.audit.record import Audit
+from gnomon.audit.registry import CHECKS, Check
+
+__all__ = ["CHECKS", "Audit", "Check"]
