@@ -1,7 +1,7 @@
 """Planted leaks: for every finding of every check a generated case that has it, and its clean twin.
 
 ``PLANTED`` drives the tests, the acceptance script and the table in the docs; a package with checks of its own can
-plant cases the same way. A twin differs from its leak in the planted fault alone.
+plant cases the same way. A twin is made the same way as its case, without the fault.
 """
 
 from collections.abc import Callable

@@ -64,15 +64,12 @@ PEOPLE = {"subject": tuple(f"p{i // 10}" for i in range(100))}
 
 
 def _random_split(leak: bool) -> Findings:
-    """Windows that overlap by three quarters, dealt out at random; the twin gives whole recordings to a side."""
+    """Windows of 12 recordings that overlap by three quarters, dealt at random; the twin deals whole recordings."""
     whole = episode()
-    rng = generator(3, "planted", "deal")
-    dealt = rng.random(len(whole)) < 0.3
     recording = np.arange(len(whole)) // 100
-    test = dealt if leak else recording % 3 == 0
-    cases = tuple(f"r{code}" for code in recording.tolist())
-    parts = tuple(np.where(test, "test", "train").tolist())
-    return read_ranges(dataclasses.replace(whole, parts=parts, cases=whole.cases if leak else cases))
+    dealt = generator(3, "planted", "deal").random(len(whole)) < 0.3
+    parts = tuple(np.where(dealt if leak else recording % 3 == 0, "test", "train").tolist())
+    return read_ranges(dataclasses.replace(whole, parts=parts, cases=tuple(f"r{code}" for code in recording.tolist())))
 
 
 def _copied(leak: bool) -> Findings:
@@ -209,7 +206,10 @@ SPLITS: tuple[Planted, ...] = (
         lambda leak: read_ranges(episode(19, 20, purge=None if leak else 0)),
     ),
     Planted(
-        "read-ranges", "read-ranges-overlap", "overlapping windows of one recording dealt at random", _random_split
+        "read-ranges",
+        "read-ranges-overlap",
+        "overlapping windows dealt at random; the twin deals whole recordings",
+        _random_split,
     ),
     Planted(
         "read-ranges",
