@@ -3,14 +3,18 @@
 Tallies of groups are drawn from models with effects of their own for every group (some are easy, some are large). What
 an interval has to cover is the score of 40,000 groups of the same model. The other half: p-values of the swap test are
 uniform where both systems come from one model, judged by the Kolmogorov-Smirnov distance.
+
+``--markdown`` prints the table of coverage as it stands in docs/statistics.md; without it, the page is compared too.
 """
 
 import math
+import re
+import sys
 from collections.abc import Callable
 
 import numpy as np
 
-from acceptance.support import Promise
+from acceptance.support import ROOT, Promise
 from gnomon.core.measure import Measure
 from gnomon.core.tallies import Array, Tallies
 from gnomon.inference.composites import compare_composites, composite
@@ -254,26 +258,55 @@ def null_p_of_composites() -> list[float]:
     return [compare_composites(F1(), side(), side()).p or 0.0 for _ in range(TESTS)]
 
 
-def coverage(promise: Promise) -> None:
-    bound = f"{100 * LOW:g}-{100 * HIGH:g} %"
+Row = tuple[str, str, str, float, int]
+"""Family, measure, groups, share of intervals that hold the score of the whole, intervals."""
 
-    def state(what: str, share: float, made: int = SAMPLES) -> None:
-        promise.figure(f"{what}: covered (%)", 100 * share, bound, LOW <= share <= HIGH and made >= 0.95 * SAMPLES)
 
+def rows() -> list[Row]:
+    """Draw all samples; the seeds are fixed, so that the figures are the same everywhere."""
+    found: list[Row] = []
     for seed, (family, model, measures, sizes) in enumerate(FAMILIES):
         for groups in sizes:
             for name, held in covered(measures, model, groups, seed).items():
                 hits = held.hits[False]
-                state(f"{family}: {name}, {groups} groups, {len(hits)} intervals", float(np.mean(hits)), len(hits))
+                found.append((family, name, str(groups), float(np.mean(hits)), len(hits)))
     for groups, seeds in ((12, 5), (40, 3), (40, 10)):
-        state(f"labels: macro_f1, {groups} groups x {seeds} seeds", covered_over_seeds(groups, seeds))
-    state("labels: macro_f1, mean over 3 datasets", covered_by_composites())
+        share = covered_over_seeds(groups, seeds)
+        found.append(("labels, crossed with seeds", "macro_f1", f"{groups} x {seeds} seeds", share, SAMPLES))
+    found.append(("labels, mean over 3 datasets", "macro_f1", "20, 40, 10", covered_by_composites(), SAMPLES))
+    return found
+
+
+def markdown(found: list[Row]) -> str:
+    """Lay the table out as a page shows it."""
+    lines = ["| family | measure | groups | covered |", "| --- | --- | --- | --- |"]
+    lines += [f"| {family} | `{name}` | {groups} | {100 * share:.1f} % |" for family, name, groups, share, _ in found]
+    return "\n".join(lines)
+
+
+def coverage(promise: Promise) -> None:
+    found = rows()
+    for family, name, groups, share, made in found:
+        holds = LOW <= share <= HIGH and made >= 0.95 * SAMPLES
+        what = f"{family}: {name}, {groups} groups, {made} intervals: covered (%)"
+        promise.figure(what, 100 * share, f"{100 * LOW:g}-{100 * HIGH:g} %", holds)
+    page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
+    stale = [line for line in markdown(found).splitlines() if _near(line) not in map(_near, page.splitlines())]
+    promise.figure("rows of the table that docs/statistics.md does not show", len(stale), "0", not stale)
     thin = covered((F1(),), thin_labels, 40, 99)["macro_f1"].hits
     what = f"labels, classes on 4 of 40: macro_f1, {100 * float(np.mean(thin[True])):.4g} % covered: called unreliable"
     promise.figure(what, len(thin[True]), f"all {SAMPLES}", len(thin[True]) == SAMPLES)
 
 
+def _near(line: str) -> str:
+    """Return a row with its figure rounded to whole per cents: the last digit may differ between machines."""
+    return re.sub(r"(\d+\.\d) %", lambda match: f"{float(match[1]) // 1:g} %", line)
+
+
 def main() -> None:
+    if "--markdown" in sys.argv[1:]:
+        print(markdown(rows()))
+        return
     promise = Promise()
     coverage(promise)
     most = 1.63 / math.sqrt(TESTS)

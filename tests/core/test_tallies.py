@@ -407,6 +407,23 @@ def test_weighted_float_totals_agree_with_a_plain_loop():
     np.testing.assert_allclose(tally.weighted(weights)["error"], expected, rtol=1e-13)
 
 
+@given(
+    st.lists(st.floats(-1e12, 1e12, allow_subnormal=False), min_size=1, max_size=30),
+    st.integers(0, 2**32 - 1),
+    st.sampled_from([2, 5, 5000]),
+)
+def test_weighted_float_totals_do_not_depend_on_the_order_of_rows(values, seed, most):
+    rng = np.random.default_rng(seed)
+    weights, order = rng.integers(0, most, (4, len(values))), rng.permutation(len(values))
+    layout = [Field("error", (), "sum")]
+    plain = Tallies(layout, {}, {"error": np.array(values)}).weighted(weights)["error"]
+    mixed = Tallies(layout, {}, {"error": np.array(values)[order]}).weighted(weights[:, order])["error"]
+    assert plain.tolist() == mixed.tolist()
+    exact = [float(sum(int(w) * Fraction(v) for w, v in zip(row, values, strict=True))) for row in weights]
+    scale = max(abs(value) for value in values) * max(1, weights.sum(axis=1).max())
+    np.testing.assert_allclose(plain, exact, rtol=0, atol=scale * 2**-51)
+
+
 def test_weighted_counts_are_exact_up_to_the_precision_of_floats():
     tally = counts([[2**52, 0], [1, 0]], [0, 0])
     assert tally.weighted(np.array([[1, 1], [0, 7]]))["tp"][:, 0].tolist() == [2**52 + 1, 7]

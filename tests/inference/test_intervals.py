@@ -13,6 +13,8 @@ from typing import ClassVar
 import numpy as np
 import pytest
 import scipy.stats
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure, Scored
@@ -23,6 +25,7 @@ from gnomon.inference.intervals import (
     Groups,
     Interval,
     Plan,
+    around,
     draw_counts,
     gaps,
     interval,
@@ -52,6 +55,14 @@ class MeanError(Measure):
 
     def why(self, totals):
         return "no samples"
+
+
+@dataclass(frozen=True)
+class Signed(MeanError):
+    """The same of signed errors: no bounds at all."""
+
+    bounds: ClassVar = (-math.inf, math.inf)
+    name: ClassVar[str] = "mean_signed_error"
 
 
 def simulated(groups, seed=0, classes="abc", right=0.7, size=8):
@@ -115,9 +126,7 @@ def plain_replicates(cases, score, plan):
 def plain_jackknife_t(cases, score, level):
     left, n = left_out(cases, score), len(cases)
     error = math.sqrt((n - 1) / n * sum((value - mean(left)) ** 2 for value in left))
-    half = scipy.stats.t.ppf(0.5 + level / 2, n - 1) * error
-    value = score(pooled(cases))
-    return value - half, value + half
+    return score(pooled(cases)), scipy.stats.t.ppf(0.5 + level / 2, n - 1) * error
 
 
 def plain_bca(cases, score, plan):
@@ -134,10 +143,6 @@ def plain_bca(cases, score, plan):
     return tuple(ends)
 
 
-def clipped(ends, low=0.0, high=1.0):
-    return max(low, ends[0]), min(high, ends[1])
-
-
 @pytest.fixture
 def groups(count_cases):
     def build(cases, plan=None, level="group"):
@@ -148,19 +153,57 @@ def groups(count_cases):
 
 @pytest.mark.parametrize(("measure", "score"), SCORES, ids=lambda value: getattr(value, "name", ""))
 @pytest.mark.parametrize("level", [0.95, 0.8])
-def test_jackknife_t_agrees_with_a_plain_loop(groups, measure, score, level):
+def test_jackknife_t_agrees_with_a_plain_loop(groups, open_scale, measure, score, level):
     cases = simulated(12, seed=1)
     found = interval(measure, groups(cases, Plan(level=level)))
-    assert (found.low, found.high) == pytest.approx(clipped(plain_jackknife_t(cases, score, level)), abs=1e-12)
+    expected = open_scale(*plain_jackknife_t(cases, score, level), *measure.bounds)
+    assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
 
 
-def test_jackknife_t_of_a_plain_mean_is_the_interval_of_student():
-    # Groups of equal size: the score is the mean of the groups' means, and the textbook interval applies.
+def test_jackknife_t_of_a_plain_mean_is_the_interval_of_student(open_scale):
+    # Groups of equal size: the score is the mean of the groups' means, and the textbook interval applies, here on the
+    # scale of logarithms.
     means = [0.2, 0.5, 0.4, 0.9, 0.7, 0.6, 0.1]
     tallies = Tallies(MeanError.layout, {}, {"error": np.array(means) * 4, "n": np.full(7, 4)})
     found = interval(MeanError(), Groups(tallies, Plan()))
     half = scipy.stats.t.ppf(0.975, 6) * stdev(means) / math.sqrt(7)
-    assert (found.low, found.high) == pytest.approx((mean(means) - half, mean(means) + half), abs=1e-12)
+    assert (found.low, found.high) == pytest.approx(open_scale(mean(means), half, high=math.inf), abs=1e-12)
+
+
+def test_a_measure_without_bounds_has_the_interval_of_student():
+    values = [-1.0, 0.5, 2.0, 4.5]
+    tallies = Tallies(MeanError.layout, {}, {"error": np.array(values), "n": np.ones(4, int)})
+    found = interval(Signed(), Groups(tallies, Plan()))
+    half = scipy.stats.t.ppf(0.975, 3) * stdev(values) / 2
+    assert (found.low, found.high) == pytest.approx((1.5 - half, 1.5 + half), abs=1e-12)
+
+
+def test_an_interval_of_three_quarters_by_hand():
+    # logit(3/4) = log 3; half a width of 3/16 log 3 is log 3 there, so the odds are 1 and 9.
+    found = around(Accuracy(), 0.75, 3 / 16 * math.log(3), ["a note"])
+    assert (found.low, found.high, found.notes) == (pytest.approx(0.5), pytest.approx(0.9), ("a note",))
+
+
+@pytest.mark.parametrize("measure", [Accuracy(), Kappa(), MeanError()])
+def test_the_interval_of_a_score_on_a_bound_is_cut_there(measure):
+    floor, ceiling = measure.bounds
+    assert around(measure, floor, 0.3, []) == Interval(floor, floor + 0.3)
+    if ceiling < math.inf:
+        assert around(measure, ceiling, 0.3, []) == Interval(ceiling - 0.3, ceiling)
+
+
+@given(st.floats(1e-9, 1 - 1e-9), st.floats(0, 1e9))
+def test_an_interval_holds_its_score_and_stays_in_the_range(value, half):
+    for measure in (Accuracy(), Kappa(), MeanError()):
+        found = around(measure, value, half, [])
+        assert measure.bounds[0] <= found.low <= value <= found.high <= measure.bounds[1]
+        assert math.isfinite(found.high)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0, 0.5))
+def test_the_interval_of_the_share_of_errors_mirrors_that_of_the_share_of_hits(value, half):
+    hits, errors = around(Accuracy(), value, half, []), around(Accuracy(), 1 - value, half, [])
+    assert (hits.low, hits.high) == pytest.approx((1 - errors.high, 1 - errors.low), abs=1e-9)
 
 
 def test_jackknife_se_of_three_values():
@@ -358,32 +401,30 @@ def test_groups_that_cannot_be_left_out_are_counted(groups):
     assert gaps(made, np.array([True, False, False])).startswith("undefined (2 rooms cannot be left out")
 
 
-def test_a_class_that_vanishes_in_a_replicate_is_skipped(groups):
+def test_a_class_that_vanishes_in_a_replicate_is_skipped(groups, open_scale):
     # Macro-F1 over what is left: the plain loop averages over the classes that it finds.
     cases = [[("a", "a"), ("b", "b" if i % 3 else "a")] for i in range(9)] + [[("c", "b"), ("a", "a")]]
     found = interval(F1("macro"), groups(cases))
-    expected = clipped(plain_jackknife_t(cases, macro_f1, 0.95))
+    expected = open_scale(*plain_jackknife_t(cases, macro_f1, 0.95))
     assert (found.low, found.high) == pytest.approx(expected, abs=1e-12)
 
 
-def test_intervals_are_clipped_to_the_bounds(groups):
+def test_an_interval_near_a_bound_leans_away_from_it(groups, open_scale):
     good = [[("a", "a")] * 5] * 6 + [[("a", "b")] * 5]
+    value, half = plain_jackknife_t(good, accuracy, 0.95)
+    assert value + half > 1
     found = interval(Accuracy(), groups(good))
-    low, high = plain_jackknife_t(good, accuracy, 0.95)
-    assert high > 1
-    assert (found.low, found.high) == pytest.approx((low, 1.0))
+    assert (found.low, found.high) == pytest.approx(open_scale(value, half))
+    assert value - found.low > found.high - value
     bad = [[("a", "b")] * 5] * 6 + [[("a", "a")] * 5]
-    low, high = plain_jackknife_t(bad, accuracy, 0.95)
-    assert low < 0
-    found = interval(Accuracy(), groups(bad))
-    assert (found.low, found.high) == pytest.approx((0.0, high))
+    mirrored = interval(Accuracy(), groups(bad))
+    assert (mirrored.low, mirrored.high) == pytest.approx((1 - found.high, 1 - found.low))
 
 
-def test_a_measure_without_an_upper_bound_is_not_clipped_there():
+def test_a_mean_error_is_never_below_nothing():
     tallies = Tallies(MeanError.layout, {}, {"error": np.array([0.1, 0.2, 90.0]), "n": np.ones(3, int)})
     found = interval(MeanError(), Groups(tallies, Plan()))
-    assert found.low == 0.0
-    assert found.high > 90
+    assert 0 < found.low < 30.1 < 90 < found.high
 
 
 @pytest.mark.parametrize("method", ["jackknife-t", "percentile", "bca"])

@@ -15,6 +15,7 @@ from gnomon.core.evidence import Claim, Need
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Tallies
 from gnomon.inference.intervals import Plan
+from gnomon.measures.classification import ClassPrecision
 from gnomon.runs import packing, seal
 from gnomon.runs.directory import publish
 from gnomon.runs.provenance import Clock
@@ -433,10 +434,12 @@ def test_scores_in_another_form_are_found(folder):
     assert list(problems(folder)) == ["form"]
 
 
-def test_whole_numbers_in_place_of_scores_are_found(folder):
+def test_whole_numbers_in_place_of_scores_are_found(evaluation, tmp_path):
     # 1 is read as the score 1.0, but it is not what was written.
-    assert json.loads((folder / "scores.json").read_text())["scores"][0]["low"] == 0.0
-    edit(folder, "scores.json", lambda value: value["scores"][0].update(low=0))
+    protocol = dataclasses.replace(evaluation.protocol, measures=(*evaluation.protocol.measures, ClassPrecision("run")))
+    folder = publish(make(dataclasses.replace(evaluation, protocol=protocol), Plan(), Clock()), tmp_path).path
+    assert json.loads((folder / "scores.json").read_text())["scores"][-1]["value"] == 1.0
+    edit(folder, "scores.json", lambda value: value["scores"][-1].update(value=1))
     assert list(problems(folder)) == ["form"]
 
 

@@ -27,6 +27,8 @@ from numpy.typing import NDArray
 from gnomon.core.errors import GnomonError
 
 Array = NDArray[Any]
+SINGLE_ROOM = 12
+"""Up to 2**12 rows in a sum, the finer half of a split float fits single precision."""
 
 
 @dataclass(frozen=True)
@@ -192,13 +194,14 @@ class Tallies:
     def weighted(self, weights: Array) -> Totals:
         """Return one total per row of ``weights`` ``(batch, cases)``: the sum of the rows, each times its weight.
 
-        Exact for counts below 2**53. Float sums are taken in the fixed order of the rows, not by a
-        threaded product, so that the number of threads cannot change a bit.
+        Weights are whole numbers of 0 or more. Exact for counts below 2**53. Floats are split into two parts on
+        fixed grids, coarse enough that every sum of a part is exact (Ozaki et al., 2012): neither the order of the
+        rows nor the number of threads of the product can change a bit, and what cancels leaves exactly nothing.
         """
         factors = np.ascontiguousarray(weights, dtype=np.float64)
-        counts = self._columns("count")
-        sums = self._columns("sum")
-        summed = {"count": factors @ counts, "sum": np.einsum("bg,gc->bc", factors, sums, optimize=False)}
+        most = float(factors.sum(axis=1).max(initial=1.0))
+        counts = _whole_product(factors, self._columns("count"), most)
+        summed = {"count": counts, "sum": _split_product(factors, self._columns("sum"), most)}
         fields, used = {}, {"count": 0, "sum": 0}
         for field in self.layout:
             shape = self.fields[field.name].shape[1:]
@@ -242,6 +245,32 @@ def natural_key(label: str) -> tuple[int, int, str]:
     if body.isascii() and body.isdigit() and len(body) <= 18:
         return (0, int(label), label)
     return (1, 0, label)
+
+
+def _whole_product(factors: Array, columns: Array, most: float) -> Array:
+    """Return ``factors @ columns`` of whole numbers, in single precision where every sum fits it: twice as fast."""
+    kind = np.float32 if most * np.abs(columns).max(initial=0.0) < 2**24 else np.float64
+    return np.asarray((factors.astype(kind) @ columns.astype(kind)).astype(np.float64))
+
+
+def _split_product(factors: Array, columns: Array, most: float) -> Array:
+    """Return ``factors @ columns`` by way of two products in which nothing is rounded; what is left is below rounding.
+
+    The second part is small whole numbers of a finer unit.
+    """
+    room = math.ceil(math.log2(max(1.0, most)))
+    unit = np.frexp(np.abs(columns).max(axis=0, initial=0.0))[1] + room - 52
+    coarse = _scaled(np.rint(_scaled(columns, -unit)), unit)
+    finer = unit - (24 if room <= SINGLE_ROOM else 52) + room
+    rest = np.rint(_scaled(columns - coarse, -finer))
+    return np.asarray(factors @ coarse + _scaled(_whole_product(factors, rest, most), finer))
+
+
+def _scaled(columns: Array, exponents: Array) -> Array:
+    """Return columns times powers of two; by a product where the powers themselves are in the range of floats."""
+    if np.abs(exponents).max(initial=0) < 1000:
+        return np.asarray(columns * np.ldexp(1.0, exponents))
+    return np.asarray(np.ldexp(columns, exponents))
 
 
 def _realign(array: Array, position: int, old: Sequence[str], new: Sequence[str]) -> Array:

@@ -4,7 +4,8 @@ Methods
 -------
 jackknife-t (default)
     Leave out one group at a time: theta_(i) = score(total - tally_i). With theta_bar their mean and G groups,
-    se^2 = (G - 1)/G * sum (theta_(i) - theta_bar)^2, and the interval is score +- t_{G-1} se.
+    se^2 = (G - 1)/G * sum (theta_(i) - theta_bar)^2, and the interval is score +- t_{G-1} se, carried over to the
+    scale on which the measure's range has no end: the logit between two bounds, the logarithm above one.
 percentile
     Quantiles of the scores of bootstrap replicates; a replicate draws G groups with replacement, which is
     one matrix product of draw counts and tallies.
@@ -12,7 +13,7 @@ bca
     Percentile interval corrected for bias and acceleration (Efron, 1987); the acceleration comes from the
     same leave-one-out scores.
 
-Conventions: intervals are clipped to the measure's range. Class sets are frozen on the whole. A replicate in
+Conventions: intervals stay in the measure's range. Class sets are frozen on the whole. A replicate in
 which the score is undefined is left out and counted.
 
 Undefined cases: one group (nothing can be resampled); a score that is itself undefined; a score that stays
@@ -22,6 +23,7 @@ scores that are undefined.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -237,8 +239,21 @@ def gaps(groups: Groups, defined: Array) -> str:
 
 
 def around(measure: Measure, value: float, half: float, notes: list[str]) -> Interval:
-    """Return the interval of a score and half its width, within the range of the measure."""
-    return _clipped(measure, value - half, value + half, notes)
+    """Return the interval of a score and half its width, symmetric on the scale on which the range has no end.
+
+    That scale is the logit between two bounds and the logarithm above one; half the width is carried over to it by the
+    derivative at the score. A score on a bound keeps the plain interval, cut to the range.
+    """
+    floor, ceiling = measure.bounds
+    above, below = value - floor, ceiling - value
+    if math.isinf(floor) or min(above, below) <= 0:
+        return _clipped(measure, value - half, value + half, notes)
+    if math.isinf(ceiling):
+        factor = math.exp(min(half / above, 600))
+        return Interval(floor + above / factor, floor + above * factor, "", tuple(notes))
+    stretch = math.exp(min(half * (ceiling - floor) / (above * below), 600))
+    low, high = (floor + (ceiling - floor) / (1 + below / above * by) for by in (stretch, 1 / stretch))
+    return Interval(min(low, value), max(high, value), "", tuple(notes))
 
 
 def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:

@@ -1,16 +1,18 @@
 """Tables for a paper: booktabs, plain digits, arrows for the better direction.
 
 The best of a column is bold only where it can be told apart from the second; a dagger stands behind partial runs. A
-table needs the packages ``booktabs`` and, on old engines, ``textcomp``; text is UTF-8 and escaped.
+table needs the packages ``booktabs`` and ``graphicx`` and, on engines older than 2020, ``textcomp``; text is UTF-8 and
+escaped. Numbers are plain digits without separators of thousands, as columns of ``siunitx`` expect them. Intervals are
+set small, and under their numbers where the table would be too wide for a page; what is still too wide is scaled to the
+line. An opening bracket or a star is kept from being read as an argument of a line's end.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.core.errors import InputError
 from gnomon.core.table import Cell, Column, Table, View
-from gnomon.report.cells import numeric, show
+from gnomon.report.cells import grid, numeric, show
 
 ESCAPED = {
     "\\": r"\textbackslash{}",
@@ -26,9 +28,11 @@ ESCAPED = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
+    '"': r"{\char34}",
     "`": r"\textasciigrave{}",
     "'": r"{\textquotesingle}",
+    "[": "{[}",
+    "*": "{*}",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
     "±": r"$\pm$",
@@ -36,6 +40,8 @@ ESCAPED = {
 }
 ARROWS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "": ""}
 DAGGER = r"$^{\dagger}$"
+LINE = 80
+"""Characters that a line of a page holds, about."""
 
 
 def render(items: Sequence[Table | View]) -> str:
@@ -54,30 +60,25 @@ def escape(text: str) -> str:
 
 
 def _table(table: Table) -> str:
-    keys = {column.key for column in table.columns}
-    ragged = [row for row in table.rows if not keys <= row.keys()]
-    if ragged:
-        lacking = sorted(keys - ragged[0].keys())
-        raise InputError(
-            f"table {table.name!r}: a row has no cell for {', '.join(lacking)}; a paper needs whole tables"
-        )
     sides = "".join("r" if numeric(column) else "l" for column in table.columns)
-    head = " & ".join(_heading(column) for column in table.columns)
-    rows = [" & ".join(_cell(row[column.key], column) for column in table.columns) for row in table.rows]
+    stacked = _wide(table)
+    head = " & ".join(_heading(column, stacked) for column in table.columns)
+    rows = [" & ".join(_cell(row[column.key], column, stacked) for column in table.columns) for row in table.rows]
     notes = [rf"  \\[2pt] \parbox{{\linewidth}}{{\footnotesize {escape(note)}.}}" for note in table.notes]
     if any(cell.mark == "partial" for row in table.rows for cell in row.values()):
         notes.append(rf"  \\[2pt] \parbox{{\linewidth}}{{\footnotesize {DAGGER} partial run.}}")
     lines = [
         r"\begin{table}",
-        r"  \centering",
+        r"  \centering\small\setlength{\tabcolsep}{4pt}",
         rf"  \caption{{{escape(table.title)}}}",
+        r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"  \begin{{tabular}}{{{sides}}}",
         r"    \toprule",
         rf"    {head} \\",
         r"    \midrule",
         *(rf"    {row} \\" for row in rows),
         r"    \bottomrule",
-        r"  \end{tabular}",
+        r"  \end{tabular}}",
         *notes,
         r"\end{table}",
         "",
@@ -85,13 +86,33 @@ def _table(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _heading(column: Column) -> str:
+def _wide(table: Table) -> bool:
+    """Say whether a table would not fit a page with intervals beside the numbers; they go under them then."""
+    headings, rows = grid(table)
+    widths = [max(map(len, texts)) for texts in zip(headings, *rows, strict=True)]
+    return sum(widths) > LINE
+
+
+def _heading(column: Column, stacked: bool) -> str:
     unit = f" ({escape(column.unit)})" if column.unit else ""
-    return f"{escape(column.title)}{unit}{ARROWS[column.direction]}"
+    text = f"{escape(column.title)}{unit}"
+    words, side = text.split(" "), "r" if numeric(column) else "l"
+    if stacked and len(words) > 1:
+        half = min(range(1, len(words)), key=lambda at: max(len(" ".join(words[:at])), len(" ".join(words[at:]))))
+        lines = [" ".join(words[:half]), " ".join(words[half:]) + ARROWS[column.direction]]
+        return rf"\begin{{tabular}}[b]{{@{{}}{side}@{{}}}}" + r"\\".join(lines) + r"\end{tabular}"
+    return text + ARROWS[column.direction]
 
 
-def _cell(cell: Cell, column: Column) -> str:
-    text = escape(show(cell, column).replace(",", "") if column.kind == "count" else show(cell, column))
+def _cell(cell: Cell, column: Column, stacked: bool) -> str:
+    text = show(cell, column).replace(",", "") if column.kind == "count" else show(cell, column)
+    number, gap, span = text.partition(" [") if isinstance(cell.value, float) else (text, "", "")
+    shown = escape(number)
     if cell.mark == "best":
-        return rf"\textbf{{{text}}}"
-    return text + (DAGGER if cell.mark == "partial" else "")
+        shown = rf"\textbf{{{shown}}}"
+    if gap:
+        small = rf"{{\scriptsize {escape('[' + span)}}}"
+        shown = (
+            rf"\begin{{tabular}}[t]{{@{{}}r@{{}}}}{shown}\\{small}\end{{tabular}}" if stacked else f"{shown} {small}"
+        )
+    return shown + (DAGGER if cell.mark == "partial" else "")

@@ -1,0 +1,20 @@
+"""What several references of this folder share."""
+
+import math
+
+import pytest
+from scipy.special import expit, logit
+
+
+@pytest.fixture
+def open_scale():
+    """Return the ends of an interval that is symmetric where the range has no end, through scipy's logit."""
+
+    def ends(value, half, low=0.0, high=1.0):
+        if math.isinf(high):
+            return math.exp(math.log(value) - half / value), math.exp(math.log(value) + half / value)
+        share, wide = (value - low) / (high - low), half / (high - low)
+        step = wide / (share * (1 - share))
+        return tuple(float(low + (high - low) * expit(logit(share) + sign * step)) for sign in (-1, 1))
+
+    return ends
