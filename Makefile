@@ -27,6 +27,10 @@ $(VENV)/test.stamp: $(VENV)/base.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[test]'
 	touch $@
 
+$(VENV)/models.stamp: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[models]'
+	touch $@
+
 $(PEERS)/stamp: benchmarks/requirements-peers.txt
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/requirements-peers.txt
@@ -53,7 +57,7 @@ lint: $(VENV)/test.stamp
 test: lint
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not install and not browser and not training and not kill"
 
-test-slow: $(VENV)/test.stamp
+test-slow: $(VENV)/models.stamp
 	$(BIN)/python -m pytest -n $(JOBS) -m "slow or install or browser or training or kill"
 	$(MAKE) --no-print-directory test-parity
 
@@ -62,7 +66,7 @@ test-parity: $(PARITY)/stamp
 
 test-all: test test-slow
 
-accept: $(VENV)/test.stamp $(PEERS)/stamp
+accept: $(VENV)/models.stamp $(PEERS)/stamp
 	$(BIN)/python -m acceptance
 
 bench: $(VENV)/test.stamp $(PEERS)/stamp

@@ -26,6 +26,8 @@ from gnomon.measures.matching import CollarF1, LatencyWithin, OnsetError
 from gnomon.measures.multilabel import LAYOUT as SETS
 from gnomon.measures.multilabel import SetF1
 from gnomon.measures.recognition import AnyOverlap, EventF1, FalseAlarmsPerHour, TimeF1
+from gnomon.measures.scene_boxes import BoxErrorsPerScene, BoxF1, BoxIoU, BoxPrecision
+from gnomon.measures.scenes import ChangeDetectionRate, FalseAlarmRate
 from gnomon.measures.segmentation import EditScore, SegmentalF1
 from gnomon.measures.skeletons import MPJPE, PCK
 
@@ -161,6 +163,26 @@ def sequences(rng: np.random.Generator, groups: int) -> Tallies:
     return filled(MPJPE(), axes, groups, **fields, mean=error.sum(axis=1) / joints.sum(axis=1))
 
 
+def scanned_rooms(rng: np.random.Generator, groups: int) -> Tallies:
+    """Boxes of rooms: five scenes each, added and removed things, some rooms cluttered, some easy."""
+    truth = rng.poisson(rng.lognormal(1.2, 0.4, (groups, 1)), (groups, 2)) + 1
+    skill = rng.normal(0.4, 0.6, (groups, 1)) + rng.normal(0, 0.4, (groups, 2))
+    tp = rng.binomial(truth, logistic(skill))
+    false = rng.poisson(rng.lognormal(1.3, 0.6, (groups, 1)), (groups, 2))
+    overlap = tp * np.clip(rng.normal(0.55, 0.08, (groups, 1)), 0.25, 1.0)
+    axes = {"class": ("Add", "Remove")}
+    fields = {"tp": tp, "truth": truth, "predicted": tp + false, "iou": overlap, "n": np.full(groups, 5)}
+    return filled(BoxF1(), axes, groups, **fields)
+
+
+def called_scenes(rng: np.random.Generator, groups: int) -> Tallies:
+    """Eight changed and four unchanged scenes of every room."""
+    tp = rng.binomial(8, logistic(rng.normal(1.2, 0.6, groups)))
+    fp = rng.binomial(4, logistic(rng.normal(-0.6, 0.6, groups)))
+    fields = {"tp": tp, "fn": 8 - tp, "fp": fp, "tn": 4 - fp, "n": np.full(groups, 12)}
+    return filled(FalseAlarmRate(), {}, groups, **fields)
+
+
 FAMILIES: list[tuple[str, Model, tuple[Measure, ...], tuple[int, ...]]] = [
     ("labels", labels, (Accuracy(), F1(), F1("weighted"), BalancedAccuracy(), Kappa()), (12, 40)),
     ("labels, classes on 10 of 40", rare_labels, (Accuracy(), F1(), F1("macro", "present")), (40,)),
@@ -171,6 +193,8 @@ FAMILIES: list[tuple[str, Model, tuple[Measure, ...], tuple[int, ...]]] = [
     ("edges", edges, (OnsetError(),), (12, 40)),
     ("segmentation", runs, (SegmentalF1(), EditScore()), (12, 40)),
     ("skeletons", sequences, (MPJPE(), MPJPE(average="macro"), PCK()), (12, 40)),
+    ("boxes", scanned_rooms, (BoxF1(), BoxPrecision(), BoxIoU(), BoxErrorsPerScene()), (12, 40)),
+    ("scenes", called_scenes, (ChangeDetectionRate(), FalseAlarmRate()), (12, 40)),
 ]
 
 
@@ -284,8 +308,8 @@ def markdown(found: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def coverage(promise: Promise) -> None:
-    found = rows()
+def state(promise: Promise, found: list[Row]) -> None:
+    """Hold the figures against the bounds, and against the table of the page."""
     for family, name, groups, share, made in found:
         holds = LOW <= share <= HIGH and made >= 0.95 * SAMPLES
         what = f"{family}: {name}, {groups} groups, {made} intervals: covered (%)"
@@ -293,6 +317,11 @@ def coverage(promise: Promise) -> None:
     page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
     stale = [line for line in markdown(found).splitlines() if _near(line) not in map(_near, page.splitlines())]
     promise.figure("rows of the table that docs/statistics.md does not show", len(stale), "0", not stale)
+
+
+def coverage(promise: Promise) -> None:
+    found = rows()
+    state(promise, found)
     thin = covered((F1(),), thin_labels, 40, 99)["macro_f1"].hits
     what = f"labels, classes on 4 of 40: macro_f1, {100 * float(np.mean(thin[True])):.4g} % covered: called unreliable"
     promise.figure(what, len(thin[True]), f"all {SAMPLES}", len(thin[True]) == SAMPLES)

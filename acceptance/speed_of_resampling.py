@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from acceptance.support import Promise
+from gnomon.core.errors import GnomonError
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 from gnomon.inference.intervals import Groups, Plan, interval
@@ -28,7 +29,7 @@ class MeanOfSums(Measure):
 
     def tally(self, truth: Any, prediction: Any) -> Tallies:
         """Not needed here: tallies are drawn."""
-        raise NotImplementedError
+        raise GnomonError("tallies are drawn, not counted")
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Divide the sum of all columns by the count."""

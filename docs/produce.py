@@ -2,7 +2,8 @@
 
 ``python docs/produce.py PAGE...`` rewrites pages; with ``--check`` it only says which differ and leaves with 1. The
 commands of a page run one after another in one fresh folder; a line that starts with ``$ `` is a command, and what it
-prints to standard output follows. ``$ ... | head -5`` and the like are fine: a shell runs them. ``examples`` is there.
+prints to standard output follows. A backslash at the end continues a command. ``$ ... | head -5`` and the like are fine:
+a shell runs them. ``examples`` is there.
 A block ``console real`` needs real data, in the folder that GNOMON_REAL_DATA names; without it, it stays as it is.
 """
 
@@ -29,7 +30,7 @@ def produced(text: str, folder: Path) -> str:
         if block[1] and not os.environ.get("GNOMON_REAL_DATA"):
             return block[0]
         out = []
-        for command in re.findall(r"^\$ (.*(?:\\\n.*)*)$", block[2], re.MULTILINE):
+        for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block[2], re.MULTILINE):
             done = subprocess.run(  # noqa: S603 - the pages are our own
                 ["bash", "-c", command],  # noqa: S607
                 cwd=folder,

@@ -10,9 +10,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.api import Result, compare, load, run, score
+    from gnomon.api import Result, audit, compare, load, run, score
     from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError
     from gnomon.runs.verify import verify
+    from gnomon.tuning import ablate, search
 
 _HOMES = {
     "score": "gnomon.api",
@@ -20,6 +21,8 @@ _HOMES = {
     "compare": "gnomon.api",
     "load": "gnomon.api",
     "Result": "gnomon.api",
+    "search": "gnomon.tuning",
+    "ablate": "gnomon.tuning",
     "verify": "gnomon.runs.verify",
     "GnomonError": "gnomon.core.errors",
     "InputError": "gnomon.core.errors",
@@ -35,10 +38,13 @@ __all__ = [
     "MissingExtraError",
     "Result",
     "WorkError",
+    "ablate",
+    "audit",
     "compare",
     "load",
     "run",
     "score",
+    "search",
     "verify",
 ]
 

@@ -73,9 +73,9 @@ class Result:
             ) from error
         return pd.DataFrame.from_records(self._table(table).flat())
 
-    def to(self, format: str) -> str:
-        """Return everything as text: terminal, json, csv, markdown or html."""
-        return render(self.items, format)
+    def to(self, format: str, ragged: str = "error") -> str:
+        """Return everything as text: terminal, json, csv, markdown, latex or html; ``ragged`` may be ``dash``."""
+        return render(self.items, format, ragged)
 
     def record(self) -> dict[str, Any]:
         """Return everything as plain data, as ``--json`` prints it."""
@@ -133,6 +133,20 @@ def run(suite: str, **options: Any) -> Result:
 
 def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | None = None) -> Result:
     """Do a verb of a suite that ends in scores, and publish its runs where asked; progress goes to ``stream``."""
+    return present(*runs_of_verb(suite, verb, given, stream))
+
+
+def runs_of_verb(
+    suite: str,
+    verb: str,
+    given: Mapping[str, Any],
+    stream: IO[str] | None = None,
+    purpose: Mapping[str, Any] | None = None,
+) -> tuple[list[Run], dict[str, str]]:
+    """Do a verb as :func:`perform` does; return its runs, and the cells that are missing with the reason.
+
+    What the runs were made for (``purpose``, plain data) is recorded with their options.
+    """
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
     from gnomon.runs.directory import publish, usable
@@ -151,12 +165,12 @@ def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | N
             outcome = work(handed.plan, options, stream=stream)
             handed, missing = handed.assemble(outcome), outcome.missing
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
-    asked = {"asked": {name: opt.plain(value) for name, value in given.items()}}
+    asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **(purpose or {})}
     runs = []
     for evaluation in handed:
         run = make(evaluation, plan, clock, asked)
         runs.append(run if options.out == "none" else publish(run, options.out))
-    return present(runs, missing)
+    return runs, missing
 
 
 @contextlib.contextmanager
@@ -214,17 +228,110 @@ def _compared(first: Table | View, runs: Sequence[Run]) -> list[Table | View]:
         return [replace(first, notes=(*first.notes, f"no paired comparison: {error}"))]
 
 
-def compare(*runs: Any, measures: str | Sequence[str] = ()) -> Result:
-    """Compare runs (directories, or results in memory) that were scored on the same data.
+def compare(
+    *runs: Any,
+    measures: str | Sequence[str] = (),
+    against: str = "",
+    all_pairs: bool = False,
+    common: bool = False,
+    over: str = "",
+) -> Result:
+    """Compare runs that were scored on the same data: the best with every other.
 
-    The best is compared with every other: difference with interval, and the p-value of the swap test.
+    Parameters
+    ----------
+    runs
+        Run directories, folders of runs, or results in memory.
+    measures
+        Names of measures; default: the headline.
+    against
+        Compare every system with this one instead of the best.
+    all_pairs
+        Compare every system with every other.
+    common
+        Where runs lack cases, compare on those that all of them scored; otherwise that is an error.
+    over
+        ``datasets``: every system on every dataset, with a composite and average ranks. ``seeds``: runs of the same
+        systems on the same data with different seeds. Default: one run per system on one dataset.
+
+    Returns
+    -------
+    Result
+        Tables ``comparison`` (difference with interval, p of the swap test, corrected after Holm) and ``effects`` (what
+        single groups say); over datasets ``datasets``, ``comparison``, ``friedman`` and ``ranks``; over seeds
+        ``seeds`` and ``comparison``.
+
+    Examples
+    --------
+    >>> truth = {"id": range(6), "label": list("aabbab"), "group": list("xyzxyz")}
+    >>> systems = {"good": {"id": range(6), "label": list("aabbab")}, "poor": {"id": range(6), "label": list("ababab")}}
+    >>> found = compare(score("labels", truth, systems), measures="accuracy")
+    >>> row = found.tables["comparison"].rows[0]
+    >>> row["a"].value, row["b"].value, round(row["difference"].value, 3), row["p"].value
+    ('good', 'poor', 0.333, 0.5)
     """
-    from gnomon.runs.comparison import compare_runs, comparison_table
+    from gnomon.runs.comparison import Asked, compare_runs, comparison_table
 
-    loaded = _told_apart([run for item in runs for run in _runs_of(item)])
-    chosen = (measures,) if isinstance(measures, str) else tuple(measures)
-    table = comparison_table(compare_runs(loaded, chosen), loaded[0])
-    return Result(tuple(loaded), (table,))
+    loaded = [run for item in runs for run in _runs_of(item)]
+    asked = Asked((measures,) if isinstance(measures, str) else tuple(measures), against, all_pairs, common)
+    if over == "datasets":
+        from gnomon.runs.datasets import compare_datasets
+
+        return Result(tuple(loaded), tuple(compare_datasets(loaded, asked)))
+    if over == "seeds":
+        from gnomon.runs.seeds import compare_seeds
+
+        return Result(tuple(loaded), tuple(compare_seeds(loaded, asked)))
+    if over:
+        raise InputError(f"over: expected datasets or seeds, but got {over!r}")
+    from gnomon.runs.effects import effects_table
+
+    loaded = _told_apart(loaded)
+    comparisons = compare_runs(loaded, asked)
+    tables = (comparison_table(comparisons, loaded[0]), effects_table(comparisons, loaded[0]))
+    return Result(tuple(loaded), tables)
+
+
+def audit(*runs: Any, fail_on: str | None = None) -> Result:
+    """Check runs for leaks and other faults: each by itself, then those on the same data side by side.
+
+    What a run's stored samples, tallies and scores show is looked for again; see docs/audit.md for the checks.
+
+    Parameters
+    ----------
+    runs
+        Run directories, folders of runs, or results in memory.
+    fail_on
+        ``warning`` or ``error``: the severity from which on ``extra["audit"]["failed"]`` is true. A run that cannot be
+        read, or is not as it was sealed, fails always.
+
+    Returns
+    -------
+    Result
+        Tables ``audit`` (a row per run and per ground), ``findings`` and ``not_made``; ``extra["audit"]`` is what
+        ``gnomon audit --json`` prints.
+
+    Examples
+    --------
+    >>> truth = {"id": range(4), "label": list("abab"), "group": list("xyzx")}
+    >>> found = audit(score("labels", truth, {"id": range(4), "label": list("abba")}), fail_on="error")
+    >>> found.extra["audit"]["failed"], found.to_frame("findings").empty
+    (False, True)
+    """
+    from gnomon.runs.audit_tables import tables
+    from gnomon.runs.grounds import audit_folders
+
+    if fail_on not in (None, "warning", "error"):
+        raise InputError(f"fail_on: expected warning or error, but got {fail_on!r}")
+    paths = [item for item in runs if isinstance(item, (str, os.PathLike))]
+    folders = [folder for item in paths for folder in find_runs(item)]
+    given = [run for item in runs if not isinstance(item, (str, os.PathLike)) for run in _runs_of(item)]
+    if not folders and not given:
+        raise InputError(f"no run in {', '.join(map(str, paths)) or 'what was given'}")
+    on: Any = fail_on
+    report = audit_folders(folders, given)
+    loaded = tuple(item.runs[0] for item in report.runs)
+    return Result(loaded, tables(report), {"audit": report.record(on), "report": report})
 
 
 def load(*runs: Any) -> Result:

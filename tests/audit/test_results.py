@@ -5,11 +5,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gnomon.audit.results import coverage, identities, no_op_arms, selection, trivial_baselines
+from gnomon.audit.results import (
+    coverage,
+    identities,
+    no_op_arms,
+    same_predictions,
+    selection,
+    shortfall,
+    trivial_baselines,
+)
 from gnomon.core.errors import InputError
+from gnomon.core.ledgers import Ledger
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Tallies
 from gnomon.measures.classification import F1, Accuracy, Kappa
+from gnomon.measures.ranked import Percentile
 
 PAIRS = [("a", "a"), ("b", "a"), ("b", "b")]
 
@@ -158,3 +168,26 @@ def test_what_selection_looked_at_is_compared_with_the_split(used, expected):
 def test_a_selection_that_recorded_nothing_is_refused():
     with pytest.raises(InputError, match="no sample was recorded as looked at"):
         selection("f1", ["f1"], [], samples())
+
+
+def test_counts_without_a_score_are_said_by_reason():
+    (finding,) = shortfall(12, {"timeout": 1, "no result": 3}, unit="cell", where="x")
+    assert (finding.id, finding.severity, finding.where) == ("partial-coverage", "warning", "x")
+    assert finding.evidence == "4 of 12 cells have no score (no result 3, timeout 1)"
+    assert shortfall(12, {"timeout": 0}, where="x") == shortfall(12, {}, where="x") == ()
+
+
+def test_names_of_the_same_predictions_are_found_together():
+    (finding,) = same_predictions({"a": "1" * 64, "b": "2" * 64, "c": "1" * 64, "d": "1" * 64})
+    assert (finding.id, finding.severity, finding.where) == ("same-predictions", "error", "a, c, d")
+    assert finding.evidence == "3 of 4 names have the same predictions (111111111111): 'a', 'c', 'd'"
+    assert same_predictions({"a": "1", "b": "2"}) == same_predictions({}) == ()
+
+
+def test_scores_from_rows_are_derived_again():
+    """By hand: the median of 1, 2 and 9 is 2."""
+    measure = Percentile("values", "value", 50)
+    ledgers = {"values": Ledger(np.array([0, 0, 1]), {"value": np.array([1.0, 2.0, 9.0])})}
+    assert identities([measure], {}, ledgers, {measure.name: 2.0}) == ()
+    (finding,) = identities([measure], {}, ledgers, {measure.name: 3.0})
+    assert (finding.id, finding.where) == ("score-does-not-follow", measure.name)

@@ -34,6 +34,12 @@ def test_needed_nodes_come_first_and_equal_work_once():
     assert [node.name for node in plan.cells] == ["x", "y"]
 
 
+def test_equal_work_under_two_names_is_two_cells():
+    plan = Plan([Node("a x", "m:f", {"k": 1}), Node("b x", "m:f", {"k": 1}), Node("a x", "m:f", {"k": 1})])
+    assert [node.name for node in plan] == ["a x"]
+    assert [node.name for node in plan.cells] == ["a x", "b x"]
+
+
 def test_one_name_for_two_nodes_is_refused():
     with pytest.raises(GnomonError, match="share a name"):
         Plan([Node("a", "m:f", {"x": 1}), Node("a", "m:f", {"x": 2})])

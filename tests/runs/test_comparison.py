@@ -7,15 +7,15 @@ import pytest
 
 import gnomon
 from gnomon.core.canonical import encode
-from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
 from gnomon.inference.intervals import Plan
-from gnomon.inference.paired import compare
+from gnomon.inference.paired import Paired, compare
 from gnomon.measures.classification import Accuracy
-from gnomon.runs.comparison import compare_runs, comparison_table
+from gnomon.runs.comparison import Asked, Comparison, compare_runs, comparison_table, pairings
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import make
 
+ACCURACY = Asked(("accuracy",))
 PERFECT = (
     [("sit", "sit"), ("walk", "walk"), ("walk", "walk")],
     [("sit", "sit"), ("sit", "sit")],
@@ -36,7 +36,7 @@ def run_of(evaluation, **changes):
 
 
 def test_the_best_run_is_compared_with_the_others(small_run, perfect):
-    (found,) = compare_runs([small_run, run_of(perfect)], ["accuracy"])
+    (found,) = compare_runs([small_run, run_of(perfect)], ACCURACY)
     assert (found.a, found.b) == ("oracle", "nearest neighbour")
     # 11 of 11 against 7 of 11 over 3 groups; the oracle is at least as good in each of them.
     assert found.result.difference == pytest.approx(4 / 11)
@@ -44,7 +44,7 @@ def test_the_best_run_is_compared_with_the_others(small_run, perfect):
 
 
 def test_a_comparison_rests_on_the_groups_of_both_runs(small_run, perfect):
-    (found,) = compare_runs([small_run, run_of(perfect)], ["accuracy"])
+    (found,) = compare_runs([small_run, run_of(perfect)], ACCURACY)
     again = compare(Accuracy(), run_of(perfect).groups(Accuracy()), small_run.groups(Accuracy()))
     assert found.result == again
 
@@ -56,7 +56,7 @@ def test_the_headline_is_compared_unless_told_otherwise(small_run, perfect):
 
 def test_a_table_says_why_there_is_no_interval(evaluation, small_run):
     twin = run_of(evaluation, system="twin")
-    table = comparison_table(compare_runs([small_run, twin], ["accuracy"]), small_run)
+    table = comparison_table(compare_runs([small_run, twin], ACCURACY), small_run)
     cell = table.rows[0]["difference"]
     assert (cell.value, cell.low, cell.high, cell.why) == (0.0, None, None, "")
     why = "undefined (the score is the same without any one group: no spread to judge by)"
@@ -67,7 +67,7 @@ def test_a_table_says_why_there_is_no_interval(evaluation, small_run):
 
 
 def test_a_table_with_intervals_has_no_note_about_missing_ones(small_run, perfect):
-    table = comparison_table(compare_runs([small_run, run_of(perfect)], ["accuracy"]), small_run)
+    table = comparison_table(compare_runs([small_run, run_of(perfect)], ACCURACY), small_run)
     assert table.rows[0]["difference"].low is not None
     assert not [note for note in table.notes if note.startswith("interval")]
     assert any("all swaps enumerated" in note for note in table.notes)
@@ -78,41 +78,9 @@ def test_one_run_is_not_compared(small_run):
         compare_runs([small_run])
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"data": "f" * 64}, "scored on different data"),
-        ({"suite": "har"}, "scored on different suites"),
-        ({"coverage": {"complete": False}}, "other is partial"),
-        (
-            {"roster": Roster(("1", "2", "3", "4"), ("a", "a", "b", "c"), {"room": ("hall", "lab", "lab", "lab")})},
-            "do not hold the same cases",
-        ),
-        (
-            {"roster": Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "a", "b", "d"), {"room": ("h", "l", "l", "l")})},
-            "group their cases differently",
-        ),
-        (
-            # The same three groups, but the second case belongs to another of them.
-            {"roster": Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "b", "b", "c"), {"room": ("h", "l", "l", "l")})},
-            "group their cases differently",
-        ),
-    ],
-)
-def test_runs_of_different_work_are_not_compared(evaluation, small_run, changes, message):
-    with pytest.raises(InputError, match=message):
-        compare_runs([small_run, run_of(evaluation, system="other", **changes)])
-
-
-def test_runs_of_different_protocols_are_not_compared(evaluation, small_run):
-    protocol = dataclasses.replace(evaluation.protocol, version="2")
-    with pytest.raises(InputError, match="scored on different protocols"):
-        compare_runs([small_run, run_of(evaluation, system="other", protocol=protocol)])
-
-
 def test_an_unknown_measure_is_named_with_those_there_are(evaluation, small_run):
     with pytest.raises(InputError, match="no measure 'bleu' in these runs; they have macro_f1, accuracy, kappa"):
-        compare_runs([small_run, run_of(evaluation, system="twin")], ["bleu"])
+        compare_runs([small_run, run_of(evaluation, system="twin")], Asked(("bleu",)))
 
 
 def test_the_best_is_marked_only_where_it_can_be_told_apart():
@@ -130,3 +98,90 @@ def test_the_best_is_marked_only_where_it_can_be_told_apart():
     twins = {"one": systems["good"], "two": systems["good"]}
     table = gnomon.score("labels", given, twins).tables["scores"]
     assert {row["accuracy"].mark for row in table.rows} == {""}
+
+
+def row(a, b, p):
+    return Comparison(a, b, Accuracy(), Paired(0.1, 0.0, 0.2, p, 8, True, 2 / 2**8))
+
+
+def test_all_rows_of_a_table_are_one_family_for_holm(small_run):
+    """By hand, m = 4: 0.01 x 4 = 0.04; 0.02 x 3 = 0.06; 0.03 x 2 = 0.06; 0.04 x 1 = 0.04, but not below 0.06."""
+    table = comparison_table([row("a", "b", p) for p in (0.02, 0.04, 0.01, 0.03)], small_run)
+    assert [cells["p_holm"].value for cells in table.rows] == pytest.approx([0.06, 0.06, 0.04, 0.06])
+    assert [cells["p"].value for cells in table.rows] == [0.02, 0.04, 0.01, 0.03]
+    assert "p (Holm): p corrected for the 4 tests of this table, taken as one family; judge by this one" in table.notes
+
+
+def test_a_row_without_p_is_no_test_for_holm(small_run):
+    """By hand, m = 2: 0.02 x 2 = 0.04 and 0.03 x 1 = 0.03, but not below 0.04."""
+    none = Comparison(
+        "a", "c", Accuracy(), Paired(None, None, None, None, 8, False, None, "the score of B is undefined")
+    )
+    table = comparison_table([row("a", "b", 0.03), none, row("a", "d", 0.02)], small_run)
+    assert [cells["p_holm"].value for cells in table.rows] == [0.04, None, 0.04]
+    assert table.rows[1]["p_holm"].why == "the score of B is undefined"
+    assert any("for the 2 tests" in note for note in table.notes)
+
+
+def test_one_test_needs_no_correction(small_run):
+    table = comparison_table([row("a", "b", 0.03)], small_run)
+    assert "p_holm" not in [column.key for column in table.columns]
+    assert "p_holm" not in table.rows[0]
+    assert not any("Holm" in note for note in table.notes)
+
+
+def test_several_systems_are_corrected_after_a_score():
+    """Three systems: two tests, the larger p stays, the smaller doubles or takes the larger (by hand)."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 400)
+    given = {"id": np.arange(400), "label": truth, "group": np.repeat(np.arange(10), 40)}
+    answers = {rate: np.where(rng.random(400) < rate, 1 - truth, truth) for rate in (0.05, 0.1, 0.4)}
+    systems = {f"s{rate}": {"id": np.arange(400), "label": label} for rate, label in answers.items()}
+    rows = gnomon.score("labels", given, systems).tables["comparison"].rows
+    small, large = sorted(cells["p"].value for cells in rows)
+    assert sorted(cells["p_holm"].value for cells in rows) == sorted([min(1, 2 * small), max(2 * small, large)])
+
+
+def test_a_measure_where_less_is_better_says_which_sign_is_good(small_run):
+    class Error(Accuracy):
+        direction = "down"
+
+    table = comparison_table([Comparison("a", "b", Error(), row("a", "b", 0.1).result)], small_run)
+    assert "accuracy: lower is better, so that A - B below 0 speaks for A" in table.notes
+
+
+def test_one_group_has_a_difference_and_no_p(count_cases, evaluation, perfect):
+    roster = dataclasses.replace(evaluation.roster, groups=("a",) * 4)
+    runs = [run_of(evaluation, roster=roster), run_of(perfect, roster=roster)]
+    cells = comparison_table(compare_runs(runs, ACCURACY), runs[0]).rows[0]
+    assert cells["difference"].value == pytest.approx(4 / 11)
+    assert (cells["difference"].why, cells["p"].why) == ("", "undefined (1 group)")
+
+
+NAMES = [("best", "best"), ("second", "second"), ("third (a1)", "third"), ("third (b2)", "third")]
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        (Asked(), [(0, 1), (0, 2), (0, 3)]),
+        (Asked(against="second"), [(0, 1), (2, 1), (3, 1)]),
+        (Asked(against="third (b2)"), [(0, 3), (1, 3), (2, 3)]),
+        (Asked(all_pairs=True), [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]),
+    ],
+)
+def test_who_is_compared_with_whom(asked, expected):
+    assert pairings(NAMES, asked) == expected
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (Asked(against="fourth"), "no system 'fourth' to compare with; there are 'best', 'second', 'third"),
+        (Asked(against="third"), "several runs are of 'third': name one of"),
+        (Asked(against="best", all_pairs=True), "exclude each other"),
+    ],
+)
+def test_whom_to_compare_with_must_be_clear(asked, message):
+    with pytest.raises(InputError, match=message):
+        pairings(NAMES, asked)

@@ -5,6 +5,8 @@ no finding means that it saw nothing wrong, not that nothing is. Nothing here st
 read :class:`~gnomon.core.samples.Samples`, tallies and declared facts, active ones are given a callable and call it.
 No check knows the name of a suite or of a variant. What each needs and cannot see stands in its docstring.
 
+The name is a verb too: ``gnomon.audit(*runs, fail_on=None)`` audits runs, as :func:`gnomon.api.audit` does.
+
 Severities
 ----------
 ``error``
@@ -30,7 +32,22 @@ Modules:
 ``quantities``  units, frames and scales
 """
 
+import sys
+from types import ModuleType
+from typing import Any
+
 from gnomon.audit.record import Audit
 from gnomon.audit.registry import CHECKS, Check
+from gnomon.core.suite import load
 
 __all__ = ["CHECKS", "Audit", "Check"]
+
+
+class _Room(ModuleType):
+    """A package that can be called: importing it puts it where a function of the same name would have to be."""
+
+    def __call__(self, *runs: Any, fail_on: str | None = None) -> Any:
+        return load("gnomon.api:audit")(*runs, fail_on=fail_on)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -129,6 +129,12 @@ _ALL = (
         "results:no_op_arms",
     ),
     Check(
+        "same-predictions",
+        "the same stored predictions under several names",
+        ("same-predictions",),
+        "results:same_predictions",
+    ),
+    Check(
         "coverage",
         "cases without a score, by reason, and systems that dropped different ones",
         ("partial-coverage", "coverage-differs", "unexpected-cases"),

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from gnomon.audit.split import SPLIT, Split
 from gnomon.core.canonical import digest, encode
 from gnomon.core.errors import InputError, plural, some
-from gnomon.core.evidence import Finding
+from gnomon.core.evidence import Finding, Severity
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Direction, Measure, by_family
+from gnomon.core.rows import LedgerMeasure, Rows
 from gnomon.core.samples import Samples
-from gnomon.core.tallies import Tallies, union
+from gnomon.core.tallies import Tallies, Totals, union
 
+AGAIN = "score again from the predictions; what is stored was changed, or made by a faulty measure"
 CLOSE = 1e-9
 """Relative difference at which a stored score still follows from its tallies."""
 
@@ -106,11 +109,10 @@ def coverage(
     for system, ids in scored.items():
         dropped[system] = missing = sorted(wanted - set(ids))
         why = Counter((reasons or {}).get(system, {}).get(case, "no reason given") for case in missing)
-        if missing:
-            said = ", ".join(f"{reason} {count}" for reason, count in why.most_common())
-            text = f"{len(missing)} of {len(wanted)} cases have no score ({said}): {some(missing)}"
-            remedy = "score every case, or count the missing ones as wrong; say so beside the number"
-            findings.append(Finding("partial-coverage", "warning", system, text, remedy))
+        findings += [
+            replace(finding, evidence=f"{finding.evidence}: {some(missing)}")
+            for finding in shortfall(len(wanted), why, where=system)
+        ]
         extra = sorted(set(ids) - wanted)
         if extra:
             text = (
@@ -124,6 +126,37 @@ def coverage(
         text = f"systems were scored on different cases of {len(wanted)} ({counts}); {len(common)} are common to all"
         remedy = "compare them on the common cases only, or complete them"
         findings.append(Finding("coverage-differs", "error", "cases", text, remedy))
+    return tuple(findings)
+
+
+def shortfall(
+    total: int, reasons: Mapping[str, int], *, unit: str = "case", where: str, severity: Severity = "warning"
+) -> tuple[Finding, ...]:
+    """Find what has no score where only counts are known: how many of ``total`` units, by reason."""
+    missing = sum(reasons.values())
+    if not missing:
+        return ()
+    said = ", ".join(f"{reason} {count}" for reason, count in Counter(reasons).most_common())
+    text = f"{missing} of {total} {plural(unit, total)} have no score ({said})"
+    remedy = f"score every {unit}, or count the missing ones as wrong; say so beside the number"
+    return (Finding("partial-coverage", severity, where, text, remedy),)
+
+
+def same_predictions(prints: Mapping[str, str]) -> tuple[Finding, ...]:
+    """Find names under which the same predictions were scored.
+
+    Needs, by name, the fingerprint of the stored predictions, of systems that answered the same cases; leave constant
+    answers out, which are alike by nature. Cannot see predictions that differ in a digit.
+    """
+    by_print: dict[str, list[str]] = {}
+    for name, content in prints.items():
+        by_print.setdefault(content, []).append(name)
+    findings = []
+    for content, names in by_print.items():
+        if len(names) > 1:
+            text = f"{len(names)} of {len(prints)} names have the same predictions ({content[:12]}): {some(names)}"
+            remedy = "score each system's own predictions; if these are arms, what differs between them was not applied"
+            findings.append(Finding("same-predictions", "error", ", ".join(names), text, remedy))
     return tuple(findings)
 
 
@@ -143,19 +176,33 @@ def identities(
         if family not in tallies:
             raise InputError(f"no tallies of family {family!r}; there are {some(sorted(tallies)) or 'none'}")
         for text in measure.identities(tallies[family], ledgers or {}):
-            remedy = "score again from the predictions; the stored tallies were changed, or made by a faulty measure"
-            findings.append(Finding("broken-identity", "error", family, text, remedy))
+            findings.append(Finding("broken-identity", "error", family, text, AGAIN))
+    for rows in (measure for measure in measures if isinstance(measure, LedgerMeasure)):
+        for text in rows.identities(None, ledgers or {}):
+            findings.append(Finding("broken-identity", "error", rows.ledger, text, AGAIN))
+    totals: dict[str, Totals] = {}
     for measure in measures:
         if scores is not None and measure.name in scores:
-            text = _strays(measure, tallies[measure.family], scores[measure.name])
+            if measure.family not in totals:
+                totals[measure.family] = _whole(measure, tallies, ledgers or {})
+            text = _strays(measure, totals[measure.family], scores[measure.name])
             if text:
                 remedy = "score again; do not copy numbers by hand"
                 findings.append(Finding("score-does-not-follow", "error", measure.name, text, remedy))
     return tuple(findings)
 
 
-def _strays(measure: Measure, tallies: Tallies, stored: float | None) -> str:
-    scored = measure.score(tallies.total())
+def _whole(measure: Measure, tallies: Mapping[str, Tallies], ledgers: Mapping[str, Ledger]) -> Totals:
+    """Return what a measure is scored from, over all cases."""
+    if not isinstance(measure, LedgerMeasure):
+        return tallies[measure.family].total()
+    ledger = measure.find(ledgers)
+    together = np.zeros(int(ledger.case.max(initial=-1)) + 1, dtype=np.int64)
+    return Rows.of_cases(ledger, together, 1).total()
+
+
+def _strays(measure: Measure, totals: Totals, stored: float | None) -> str:
+    scored = measure.score(totals)
     derived = float(scored.values) if bool(scored.defined) else None
     if derived is None or stored is None:
         return "" if derived is stored else f"stored {stored}, but the tallies give {derived}"

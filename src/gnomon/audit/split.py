@@ -1,13 +1,21 @@
-"""The two sides that checks compare: what a system saw, and what was held out."""
+"""The two sides that checks compare: what a system saw, and what was held out; and folds, each a split of its own.
+
+Folds
+-----
+Samples with a tag ``fold`` belong to several splits. A sample of the part ``fold`` is tested in the fold that its tag
+names and is training data of every other one, as in cross-validation; any other sample is of its part in the fold that
+its tag names, and in all folds where the tag is empty.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.evidence import Finding
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array
 
@@ -50,6 +58,67 @@ class Split:
 
 
 SPLIT = Split()
+FOLD = "fold"
+"""The tag that names the fold of a sample, and the part of samples that are tested in one fold each."""
+MOST_COMPARED = 20_000_000
+"""Samples times folds that are compared; with more, every check would take minutes."""
+
+
+def fold_names(samples: Samples) -> tuple[str, ...]:
+    """Return the folds in which samples are tested, in the order of their samples; none without the tag."""
+    column = samples.tags.get(FOLD, ())
+    return tuple(dict.fromkeys(name for name in column if name))
+
+
+def of_fold(samples: Samples, name: str) -> Samples:
+    """Return the samples of one fold, each with its part in it."""
+    column = samples.column(FOLD)
+    own = ("test" if fold == name else "train" for fold in column)
+    parts = tuple(mine if part == FOLD else part for part, mine in zip(samples.parts, own, strict=True))
+    if all(part == FOLD for part in samples.parts):
+        return replace(samples, parts=parts)
+    rows = [i for i, (p, f) in enumerate(zip(samples.parts, column, strict=True)) if p == FOLD or f in ("", name)]
+    return taken(replace(samples, parts=parts), rows)
+
+
+def taken(samples: Samples, rows: Sequence[int]) -> Samples:
+    """Return some samples."""
+
+    def of(column: Sequence[str]) -> tuple[str, ...]:
+        return tuple(column[row] for row in rows)
+
+    index = np.asarray(rows, dtype=np.int64)
+    return Samples(
+        of(samples.ids),
+        of(samples.cases),
+        of(samples.parts),
+        samples.input_range[index],
+        samples.target_range[index],
+        of(samples.digests) if samples.digests else (),
+        {name: of(column) for name, column in samples.tags.items()},
+    )
+
+
+def in_every_fold(check: Callable[[Samples], tuple[Finding, ...]], samples: Samples) -> tuple[Finding, ...]:
+    """Make a check of a split in every fold (once, without folds) and say each finding once.
+
+    What several folds have in common is one finding: in how many of them, and the evidence of the first.
+    """
+    names = fold_names(samples)
+    if not names:
+        return check(samples)
+    if len(names) * len(samples) > MOST_COMPARED:
+        raise InputError(f"{len(samples)} samples in {len(names)} folds are too many to compare")
+    found: dict[tuple[str, str, str], list[tuple[str, Finding]]] = {}
+    for name in names:
+        for finding in check(of_fold(samples, name)):
+            found.setdefault((finding.id, finding.severity, finding.where), []).append((name, finding))
+    merged = []
+    for hits in found.values():
+        fold, first = hits[0]
+        text = f"in {len(hits)} of {len(names)} folds; in fold {fold!r}, {first.evidence}"
+        merged.append(replace(first, evidence=text))
+    return tuple(merged)
 
 
 def codes(column: Iterable[str]) -> Array:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 
 @click.command(help="Compare runs that were scored on the same data: the best against every other.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @click.option("--measure", "measures", multiple=True, metavar="NAME", help="Measure to compare by; may be repeated.")
+@click.option("--against", default="", metavar="SYSTEM", help="Compare every system with this one, not with the best.")
+@click.option("--all-pairs", is_flag=True, help="Compare every system with every other.")
+@click.option("--common", is_flag=True, help="Where runs lack cases, compare on those that all runs scored.")
+@click.option(
+    "--over",
+    type=click.Choice(["datasets", "seeds"]),
+    help="Systems over several datasets, or over several seeds on the same data.",
+)
 @click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
-def command(runs: tuple[str, ...], measures: tuple[str, ...], json_: bool) -> None:
+def command(runs: tuple[str, ...], over: str | None, json_: bool, **options: Any) -> None:
     """Compare runs."""
     from gnomon.api import compare
     from gnomon.cli.output import emit
     from gnomon.report.terminal import display
 
-    result = compare(*runs, measures=measures)
+    result = compare(*runs, over=over or "", **options)
     if json_:
         emit({"tables": result.record()["tables"], "runs": [run["id"] for run in result.record()["runs"]]})
     else:

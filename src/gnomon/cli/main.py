@@ -14,8 +14,11 @@ from gnomon.core.errors import GnomonError
 VERBS = {
     "score": "score predictions that were made elsewhere",
     "run": "predict with systems, then score them; resumes where it was stopped",
+    "search": "search a system's parameters on the validation part",
+    "ablate": "switch off parts of a system, one at a time",
     "compare": "compare runs on the same data: difference, interval, p-value",
     "report": "show runs as tables: terminal, json, csv, markdown, html",
+    "audit": "look for leaks, idle arms, trivial answers and gaps, in runs and between them",
     "verify": "check that runs agree with themselves: hashes, identities, scores",
     "list": "list suites, measures or runs",
     "template": "write a small example of a suite's files",

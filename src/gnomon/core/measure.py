@@ -70,6 +70,8 @@ class Measure(ABC):
     unit: ClassVar[str] = ""
     shown: ClassVar[Shown | None] = None
     """How tables show the values, where it is not as they are; stored scores keep the unit."""
+    biased: ClassVar[bool] = False
+    """Whether few groups push the score to one side, so that an interval has to lean to the other."""
 
     @property
     @abstractmethod
@@ -124,10 +126,11 @@ class Measure(ABC):
 
 
 def by_family(measures: Sequence[Measure]) -> dict[str, Measure]:
-    """Return one representative measure per family, in order of first use."""
+    """Return one representative measure per family of tallies, in order of first use; a measure of rows has none."""
     found: dict[str, Measure] = {}
     for measure in measures:
-        found.setdefault(measure.family, measure)
+        if measure.layout:
+            found.setdefault(measure.family, measure)
     return found
 
 

@@ -127,6 +127,8 @@ def _checked(parameter: Parameter, value: Any) -> Any:
         return _scalar(parameter, value)
     if parameter.option.data and not isinstance(value, (list, tuple)):
         return (value,)
+    if isinstance(value, Mapping):  # several systems by name, as the command line's NAME=FILE
+        value = [f"{name}={item}" for name, item in value.items()]
     items = [value] if isinstance(value, str) or not isinstance(value, Sequence) else value
     return tuple(_scalar(parameter, item) for item in items)
 

@@ -37,6 +37,18 @@ class Step:
 
 
 @dataclass(frozen=True)
+class Tuning:
+    """How the systems of a suite can be searched and ablated: the options of its verb ``run`` that this needs."""
+
+    systems: str
+    """The option that names systems, each as ``NAME@key=value``."""
+    parameters: str
+    """``module:function`` from the name of a system to its parameters with their defaults."""
+    part: str = "part"
+    """The option that chooses a part of the groups: ``train``, ``val`` or ``test``."""
+
+
+@dataclass(frozen=True)
 class Suite:
     """A suite: name, one line about it, verbs, and the function that makes tables of its runs."""
 
@@ -47,6 +59,8 @@ class Suite:
     """``module:function`` from a list of runs to tables and views."""
     demo: str = ""
     """``module:function`` from a folder and ``quick`` to the steps of a demonstration."""
+    tuning: Tuning | None = None
+    """Given where systems have parameters that can be searched."""
 
     def verb(self, name: str) -> Verb:
         """Return a verb, or say what the suite offers instead."""

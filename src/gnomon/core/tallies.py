@@ -158,6 +158,27 @@ class Tallies:
         """Return some rows: indices or a boolean mask."""
         return Tallies(self.layout, self.axes, {name: array[rows] for name, array in self.fields.items()})
 
+    @property
+    def width(self) -> int:
+        """How many numbers a weighted total takes: those of its widest field, or its weights."""
+        return max(self.n_cases, *(math.prod(array.shape[1:]) for array in self.fields.values()))
+
+    def filled(self) -> Array:
+        """Return which rows hold anything but zeros."""
+        kept = np.zeros(self.n_cases, dtype=np.bool_)
+        for array in self.fields.values():
+            kept |= (array != 0).any(axis=tuple(range(1, array.ndim)))
+        return kept
+
+    def aligned(self, other: Tallies) -> tuple[Tallies, Tallies]:
+        """Return both over common labels."""
+        axes = {name: union([self.axes[name], other.axes[name]]) for name in self.axes}
+        return self.relabel(axes), other.relabel(axes)
+
+    def each(self) -> Totals:
+        """Return every row by itself."""
+        return Totals(self.fields, self.axes, (self.n_cases,))
+
     def total(self) -> Totals:
         """Sum all rows."""
         return Totals({f.name: _sum_rows(f, self.fields[f.name]) for f in self.layout}, self.axes)

@@ -82,9 +82,11 @@ class Plan:
 
     def __init__(self, nodes: Iterable[Node]) -> None:
         self.nodes: dict[str, Node] = {}
+        self._given: dict[tuple[str, str], Node] = {}
         for node in nodes:
             self._add(node)
-        names = [node.name for node in self.nodes.values()]
+            self._given.setdefault((node.name, node.key), node)
+        names = [name for name, _ in {*self._given, *((node.name, key) for key, node in self.nodes.items())}]
         twice = {name for name in names if names.count(name) > 1} if len(set(names)) != len(names) else set()
         if twice:
             raise GnomonError(f"different nodes of a plan share a name: {sorted(twice)[:5]}")
@@ -104,5 +106,5 @@ class Plan:
 
     @property
     def cells(self) -> list[Node]:
-        """The cells, in the order in which they were given."""
-        return [node for node in self if node.kind == "cell"]
+        """The cells, in the order in which they were given; equal work under two names is two cells, done once."""
+        return [node for node in self._given.values() if node.kind == "cell"]

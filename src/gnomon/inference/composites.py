@@ -41,6 +41,7 @@ from gnomon.inference.intervals import (
     drawn,
     gaps,
     jackknife_se,
+    left_out,
     no_spread,
     remarks,
     same,
@@ -200,7 +201,7 @@ def _jackknife_t(
 ) -> Composite:
     variances = []
     for part, groups in zip(made.parts, slices.values(), strict=True):
-        scored = measure.score(groups.left_out, measure.freeze(groups.total))
+        scored = left_out(measure, groups, measure.freeze(groups.total))
         why = gaps(groups, scored.defined) if not scored.defined.all() else ""
         why = why or (same(groups) if no_spread(scored.values) else "")
         if why:

@@ -48,6 +48,7 @@ from gnomon.inference.intervals import (
     gaps,
     interval,
     jackknife_se,
+    left_out,
     no_spread,
     remarks,
     same,
@@ -173,14 +174,14 @@ def _jackknife_t(
     measure: Measure, seeds: Sequence[Groups], value: float, values: Array, notes: list[str]
 ) -> tuple[Spread | None, Interval]:
     first = seeds[0]
-    left = [measure.score(groups.left_out, measure.freeze(groups.total)) for groups in seeds]
+    left = [left_out(measure, groups, measure.freeze(groups.total)) for groups in seeds]
     defined = np.all([one.defined for one in left], axis=0)
     if not defined.all():
         return None, Interval(None, None, gaps(first, defined), tuple(notes))
-    left_out = np.stack([one.values for one in left])
-    if no_spread(left_out.mean(axis=0)):
+    without = np.stack([one.values for one in left])
+    if no_spread(without.mean(axis=0)):
         return None, Interval(None, None, same(first), tuple(notes))
-    spread = crossed_spread(values, left_out)
+    spread = crossed_spread(values, without)
     half = t_quantile(0.5 + first.plan.level / 2, spread.df) * spread.se
     return spread, around(measure, value, half, notes)
 

@@ -13,6 +13,12 @@ bca
     Percentile interval corrected for bias and acceleration (Efron, 1987); the acceleration comes from the
     same leave-one-out scores.
 
+Scores of rows, not of sums, are resampled in the same way: a group that is left out, or drawn twice, takes its rows
+along. Two things are particular with the jackknife-t:
+* A score that few groups push upwards (average precision: the best precision is chosen) has its interval put around
+  the value that the jackknife corrects for it, G score - (G - 1) theta_bar (Quenouille, 1956), on the same scale.
+* A quantile: see :mod:`gnomon.inference.quantiles`.
+
 Conventions: intervals stay in the measure's range. Class sets are frozen on the whole. A replicate in
 which the score is undefined is left out and counted.
 
@@ -32,8 +38,10 @@ import numpy as np
 
 from gnomon.core.errors import InputError, plural
 from gnomon.core.measure import Measure, Scored
+from gnomon.core.rows import QuantileMeasure, Rows
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array, Tallies, Totals
+from gnomon.inference import quantiles
 
 FEW_GROUPS = 6
 """Below this many groups every interval and test says that there are few."""
@@ -65,18 +73,15 @@ class Interval:
     notes: tuple[str, ...] = ()
 
 
-def filled(tallies: Tallies) -> Array:
-    """Return which rows hold anything but zeros."""
-    kept = np.zeros(tallies.n_cases, dtype=np.bool_)
-    for array in tallies.fields.values():
-        kept |= (array != 0).any(axis=tuple(range(1, array.ndim)))
-    return kept
+def filled(tallies: Tallies | Rows) -> Array:
+    """Return which groups hold anything."""
+    return tallies.filled()
 
 
 class Groups:
-    """Tallies with one row per group, and the resampled totals that several measures share."""
+    """Tallies with one row per group, or rows by group, and the resampled totals that several measures share."""
 
-    def __init__(self, tallies: Tallies, plan: Plan, level: str = "group") -> None:
+    def __init__(self, tallies: Tallies | Rows, plan: Plan, level: str = "group") -> None:
         self.tallies = tallies
         self.plan = plan
         self.level = level
@@ -100,7 +105,7 @@ class Groups:
     @cached_property
     def rows(self) -> Totals:
         """Each group by itself."""
-        return Totals(self.tallies.fields, self.tallies.axes, (self.n,))
+        return self.tallies.each()
 
     def name(self, count: int) -> str:
         """Count groups in words.
@@ -139,16 +144,16 @@ def draw_counts(groups: int, resamples: int, rng: np.random.Generator) -> Array:
     return np.bincount(picks.ravel(), minlength=resamples * groups).reshape(resamples, groups)
 
 
-def drawn(tallies: Tallies, resamples: int, rng: np.random.Generator) -> Iterator[Totals]:
-    """Yield bootstrap totals of one row per group, in batches of bounded size."""
+def drawn(tallies: Tallies | Rows, resamples: int, rng: np.random.Generator) -> Iterator[Totals]:
+    """Yield bootstrap totals, in batches of bounded size."""
     step = max(1, CHUNK // width(tallies))
     for start in range(0, resamples, step):
         yield tallies.weighted(draw_counts(tallies.n_cases, min(step, resamples - start), rng))
 
 
-def width(tallies: Tallies) -> int:
-    """Return how many numbers one replicate holds: those of its widest field, or its weights."""
-    return max(tallies.n_cases, *(int(array[0].size) for array in tallies.fields.values()))
+def width(tallies: Tallies | Rows) -> int:
+    """Return how many numbers one replicate holds."""
+    return tallies.width
 
 
 def replicates(measure: Measure, groups: Groups, frozen: Array | None) -> Scored:
@@ -170,19 +175,47 @@ def jackknife_se(values: Array) -> float:
     return float(np.sqrt((n - 1) / n * np.square(values - values.mean()).sum()))
 
 
+def left_out(measure: Measure, groups: Groups, frozen: Array | None) -> Scored:
+    """Return the scores without each group; those of a quantile, which jumps, on a straight line through it."""
+    if not isinstance(measure, QuantileMeasure):
+        return measure.score(groups.left_out, frozen)
+    shares = quantiles.shares(measure, groups.total, groups.left_out)
+    return quantiles.straight(measure, groups.total, groups.left_out, shares, _half(groups, shares, quantiles.SPAN))
+
+
+def _half(groups: Groups, values: Array, level: float) -> float:
+    return t_quantile(0.5 + level / 2, groups.n - 1) * jackknife_se(values)
+
+
 def _jackknife_t(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
-    scored = measure.score(groups.left_out, frozen)
+    scored = left_out(measure, groups, frozen)
     if not scored.defined.all():
         return Interval(None, None, gaps(groups, scored.defined), tuple(notes))
     if no_spread(scored.values):
         return Interval(None, None, same(groups), tuple(notes))
-    half = t_quantile(0.5 + groups.plan.level / 2, groups.n - 1) * jackknife_se(scored.values)
-    return around(measure, value, half, notes)
+    if isinstance(measure, QuantileMeasure):
+        shares = quantiles.shares(measure, groups.total, groups.left_out)
+        low, high = quantiles.ends(measure, groups.total, _half(groups, shares, groups.plan.level), notes)
+        return Interval(low, high, "", tuple(notes))
+    half = _half(groups, scored.values, groups.plan.level)
+    if not measure.biased:
+        return around(measure, value, half, notes)
+    return _corrected(measure, value, groups.n * value - (groups.n - 1) * float(scored.values.mean()), half, notes)
+
+
+def _corrected(measure: Measure, value: float, centre: float, half: float, notes: list[str]) -> Interval:
+    """Return the interval around a corrected score, wide enough to hold the score; beyond the range it is not used."""
+    floor, ceiling = measure.bounds
+    if not floor < centre < ceiling:
+        return around(measure, value, half, notes)
+    found = around(measure, centre, half, notes)
+    low, high = found.low or 0.0, found.high or 0.0
+    return Interval(min(low, value), max(high, value), "", found.notes)
 
 
 def _bootstrap(measure: Measure, groups: Groups, frozen: Array | None, value: float, notes: list[str]) -> Interval:
     def bent(kept: Array, tails: Array) -> Array:
-        return _bca_tails(measure.score(groups.left_out, frozen), value, kept, tails)
+        return _bca_tails(left_out(measure, groups, frozen), value, kept, tails)
 
     scored = replicates(measure, groups, frozen)
     bend = bent if groups.plan.method == "bca" else None
@@ -266,6 +299,8 @@ def remarks(measure: Measure, groups: Groups, frozen: Array | None) -> list[str]
     notes = []
     if groups.n < FEW_GROUPS:
         notes.append(f"interval rests on only {groups.name(groups.n)}")
+    if isinstance(measure, QuantileMeasure):
+        return notes + _outermost(measure, groups)
     support = measure.support(groups.rows, frozen)
     if support is not None:
         thin = int((support.sum(axis=0) < THIN_CLASS).sum())
@@ -273,3 +308,12 @@ def remarks(measure: Measure, groups: Groups, frozen: Array | None) -> list[str]
             what = "1 class rests" if thin == 1 else f"{thin} classes rest"
             notes.append(f"interval unreliable: {what} on fewer than {groups.name(THIN_CLASS)}")
     return notes
+
+
+def _outermost(measure: QuantileMeasure, groups: Groups) -> list[str]:
+    """Say that there are too few groups for a quantile so far out: fewer than one for the rows beyond it."""
+    beyond = min(measure.share, 1 - measure.share)
+    needed = math.ceil(round(1 / beyond, 9))
+    if groups.n >= needed:
+        return []
+    return [f"interval unreliable: a quantile with {100 * beyond:.4g} % beyond it needs {groups.name(needed)} or more"]

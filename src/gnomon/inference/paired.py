@@ -1,6 +1,6 @@
 """Paired comparison: is A better than B on the same groups.
 
-The test swaps, per group, the tallies of A and B: under the null hypothesis the names are exchangeable
+The test swaps, per group, the tallies (or the rows) of A and B: under the null hypothesis the names are exchangeable
 within each group. Every swap gives new totals for both systems, which are scored; the p-value is the share
 of swaps whose difference is at least as large as the observed one, in absolute value. Scores of parts are
 never averaged. With few groups all 2^G swaps are enumerated and the p-value is exact; otherwise they are
@@ -21,8 +21,9 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure, Scored
+from gnomon.core.rows import Rows
 from gnomon.core.seeds import generator
-from gnomon.core.tallies import Array, Tallies, Totals, union
+from gnomon.core.tallies import Array, Tallies, Totals
 from gnomon.inference.intervals import (
     CHUNK,
     FEW_GROUPS,
@@ -32,6 +33,7 @@ from gnomon.inference.intervals import (
     filled,
     gaps,
     jackknife_se,
+    left_out,
     no_spread,
     same,
     t_quantile,
@@ -89,17 +91,22 @@ def align(a: Groups, b: Groups) -> tuple[Groups, Groups]:
     kept = filled(a.tallies) | filled(b.tallies)
     if kept.any() and not kept.all():  # groups without anything on either side are no evidence
         a, b = (Groups(side.tallies.take(kept), side.plan, side.level) for side in (a, b))
-    axes = {name: union([a.tallies.axes[name], b.tallies.axes[name]]) for name in a.tallies.axes}
-    return (
-        Groups(a.tallies.relabel(axes), a.plan, a.level),
-        Groups(b.tallies.relabel(axes), a.plan, a.level),
-    )
+    left, right = _aligned(a.tallies, b.tallies)
+    return Groups(left, a.plan, a.level), Groups(right, a.plan, a.level)
+
+
+def _aligned(a: Tallies | Rows, b: Tallies | Rows) -> tuple[Tallies | Rows, Tallies | Rows]:
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        return a.aligned(b)
+    if isinstance(a, Tallies) and isinstance(b, Tallies):
+        return a.aligned(b)
+    raise InputError("A has tallies and B has rows, or the reverse: compare them by the same measure")
 
 
 def left_out_differences(measure: Measure, a: Groups, b: Groups) -> tuple[Array, str]:
     """Return score(A) - score(B) without each group, of aligned sides, and why no spread can be had from them."""
-    left_a = measure.score(a.left_out, measure.freeze(a.total))
-    left_b = measure.score(b.left_out, measure.freeze(b.total))
+    left_a = left_out(measure, a, measure.freeze(a.total))
+    left_b = left_out(measure, b, measure.freeze(b.total))
     defined = left_a.defined & left_b.defined
     differences = left_a.values - left_b.values
     why = gaps(a, defined) if not defined.all() else same(a) if no_spread(differences) else ""
@@ -151,14 +158,18 @@ def swap_p(
     return at_least / made if exact else (at_least + 1) / (made + 1), exact
 
 
-def swapped_difference(measure: Measure, a: Tallies, b: Tallies, swaps: Array) -> Scored:
+def swapped_difference(measure: Measure, a: Tallies | Rows, b: Tallies | Rows, swaps: Array) -> Scored:
     """Return score(A) - score(B) after swaps, defined where both are."""
     with_a, with_b = _swapped(a, b, swaps)
     score_a, score_b = measure.score(with_a), measure.score(with_b)
     return Scored(score_a.values - score_b.values, score_a.defined & score_b.defined)
 
 
-def _swapped(a: Tallies, b: Tallies, swaps: Array) -> tuple[Totals, Totals]:
+def _swapped(a: Tallies | Rows, b: Tallies | Rows, swaps: Array) -> tuple[Totals, Totals]:
+    if isinstance(a, Rows) and isinstance(b, Rows):
+        return a.swapped(b, swaps)
+    if isinstance(a, Rows) or isinstance(b, Rows):
+        raise InputError("A has tallies and B has rows, or the reverse: compare them by the same measure")
     counts = [field.name for field in a.layout if field.kind == "count"]
     left, right = {}, {}
     factors = np.asarray(swaps, dtype=np.float64)

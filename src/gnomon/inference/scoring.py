@@ -1,7 +1,7 @@
-"""From stored tallies to scores with their counts and intervals: the one place where scores are made.
+"""From stored tallies and ledgers to scores with their counts and intervals: the one place where scores are made.
 
 Scoring a system, re-scoring a stored run and verifying one all come through :func:`derive`, so that a
-stored score is always one that can be derived again from the tallies beside it.
+stored score is always one that can be derived again from the tallies and ledgers beside it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
+from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure
+from gnomon.core.rows import LedgerMeasure, Rows
 from gnomon.core.tallies import Tallies, natural_key
 from gnomon.inference.intervals import Groups, Plan, filled, interval
 
@@ -56,13 +60,24 @@ def slices(roster: Roster, tags: Sequence[str]) -> dict[str, dict[str, str]]:
     return found
 
 
-def grouped(tallies: Tallies, roster: Roster, plan: Plan, where: Mapping[str, str] | None = None) -> Groups:
-    """Return the tallies of a slice with one row per group."""
-    if where:
-        rows = roster.rows(where)
-        tallies, roster = tallies.take(rows), roster.take(rows)
-    codes, names = roster.codes()
-    return Groups(tallies.grouped(codes, len(names)), plan, roster.level)
+def stored(measure: Measure, tallies: Mapping[str, Tallies], ledgers: Mapping[str, Ledger]) -> Tallies | Ledger:
+    """Return what a measure is scored from: the tallies of its family, or its ledger."""
+    return measure.find(ledgers) if isinstance(measure, LedgerMeasure) else tallies[measure.family]
+
+
+def grouped(kept: Tallies | Ledger, roster: Roster, plan: Plan, where: Mapping[str, str] | None = None) -> Groups:
+    """Return the tallies of a slice with one row per group, or the rows of a ledger by group."""
+    if not where:
+        codes, names = roster.codes()
+        sides = kept.grouped(codes, len(names)) if isinstance(kept, Tallies) else Rows.of_cases(kept, codes, len(names))
+        return Groups(sides, plan, roster.level)
+    rows = roster.rows(where)
+    codes, names = roster.take(rows).codes()
+    if isinstance(kept, Tallies):
+        return Groups(kept.take(rows).grouped(codes, len(names)), plan, roster.level)
+    group = np.full(len(roster), -1, dtype=np.int64)
+    group[rows] = codes
+    return Groups(Rows.of_cases(kept, group, len(names)), plan, roster.level)
 
 
 def occupied(groups: Groups) -> Groups:
@@ -72,13 +87,22 @@ def occupied(groups: Groups) -> Groups:
 
 
 def derive(
-    measures: Sequence[Measure], tallies: Mapping[str, Tallies], roster: Roster, tags: Sequence[str], plan: Plan
+    measures: Sequence[Measure],
+    tallies: Mapping[str, Tallies],
+    roster: Roster,
+    tags: Sequence[str],
+    plan: Plan,
+    ledgers: Mapping[str, Ledger] | None = None,
 ) -> list[Score]:
     """Score every measure on every slice."""
     scores = []
     for name, where in slices(roster, tags).items():
-        groups = {family: occupied(grouped(part, roster, plan, where)) for family, part in tallies.items()}
-        scores += [score(measure, groups[measure.family], name) for measure in measures]
+        groups: dict[tuple[bool, str], Groups] = {}
+        for measure in measures:
+            key = isinstance(measure, LedgerMeasure), measure.family
+            if key not in groups:
+                groups[key] = occupied(grouped(stored(measure, tallies, ledgers or {}), roster, plan, where))
+            scores.append(score(measure, groups[key], name))
     return scores
 
 

@@ -10,6 +10,8 @@ allocated, nothing in it is ever executed, and whatever is wrong with it ends as
     ``read_npz``: NumPy arrays, without pickle; ``objects=True`` reads arrays of objects through the allow-list below.
 ``pickles``
     ``read_pickle``: plain values and NumPy arrays of a pickle, through an exact allow-list, without Python's unpickler.
+``clouds``
+    ``read_cloud`` and ``write_cloud``: point clouds as PCD, PLY and NPZ.
 ``documents``
     ``read_json`` and ``read_bytes``: one bounded document.
 ``writing``

@@ -224,15 +224,21 @@ def intersection_criteria(
     return {"tpr": tpr, "hours": hours, "classes": classes, "undefined": undefined}
 
 
-def _average_precisions(pair: Pair, thresholds: Array, events: Codes, returns: Codes) -> Array:
-    """Return average precision, ``(thresholds, classes)``."""
+def ranked_hits(pair: Pair, thresholds: Array) -> tuple[Array, Array]:
+    """Return the order of returns by class and falling score, and which of them hit, ``(thresholds, returns)``."""
     true, returned = pair.truth, pair.prediction
     scores = np.zeros(0) if returned.scores is None else returned.scores
     classes = pair.class_of[returned.groups]
     order = np.lexsort((returned.ends, returned.starts, returned.groups, -scores, classes))
     ranked = returned.starts[order], returned.ends[order], returned.groups[order]
-    hits = matching1d.locked((true.starts, true.ends, true.groups), ranked, thresholds)
-    block = np.stack([classes[order].astype(np.float64), scores[order]])
+    return order, matching1d.locked((true.starts, true.ends, true.groups), ranked, thresholds)
+
+
+def _average_precisions(pair: Pair, thresholds: Array, events: Codes, returns: Codes) -> Array:
+    """Return average precision, ``(thresholds, classes)``."""
+    order, hits = ranked_hits(pair, thresholds)
+    classes, scores = pair.class_of[pair.prediction.groups], pair.prediction.scores
+    block = np.stack([classes[order].astype(np.float64), np.zeros(0) if scores is None else scores[order]])
     ends = np.flatnonzero(np.append((block[:, 1:] != block[:, :-1]).any(axis=0), [True] * bool(len(order))))
     last = np.repeat(ends, np.diff(ends, prepend=-1)).astype(np.int64)
     offsets = np.concatenate([[0], np.cumsum(returns)]).astype(np.int64)

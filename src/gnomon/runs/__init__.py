@@ -7,7 +7,8 @@ A run is one protocol and one system. Its directory holds
 ``tallies.npz``         per-case tallies, from which every score can be derived again
 ``ledgers.npz``         rows for what is not additive
 ``scores.json``         every score with its count and interval; equal inputs give equal bytes
-``audit.json``          findings and the verdict on every claim
+``audit.json``          findings, the checks that gave them and those that were not made, the verdict on every claim
+``samples.parquet``     what was trained on and tested on, without the data, where something was trained
 ``predictions.parquet`` what was scored
 ``seal.sha256``         the SHA-256 of every other file, readable by ``sha256sum -c``
 

@@ -1,71 +1,172 @@
-"""Comparing runs: only what was scored on the same data, case by case."""
+"""Comparing runs that were scored on the same data, case by case: who differs from whom, by how much, how surely."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
-from gnomon.core.errors import InputError, plural
+from gnomon.core.errors import InputError, plural, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
+from gnomon.inference.multiplicity import holm
 from gnomon.inference.paired import Paired, compare
+from gnomon.runs.alignment import align
 from gnomon.runs.run import Run
-from gnomon.runs.tables import partial, ranked, shown, titled
+from gnomon.runs.tables import ranked, shown, titled
 
 ALPHA = 0.05
 
 
 @dataclass(frozen=True)
+class Asked:
+    """What is to be compared: by which measures, who with whom, and on which cases."""
+
+    measures: tuple[str, ...] = ()
+    """Names; none is the headline."""
+    against: str = ""
+    """The system that all others are compared with; none is the best."""
+    all_pairs: bool = False
+    common: bool = False
+    """Compare on the cases that all runs scored, where some lack cases."""
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """System A against system B on one measure."""
+    """System A against system B on one measure, with the groups that it rests on."""
 
     a: str
     b: str
     measure: Measure
     result: Paired
+    sides: tuple[Groups, Groups] | None = None
+    """The groups of A and of B, where both are of one dataset."""
+    scope: str = ""
+    """On which cases, where not on all."""
+    notes: tuple[str, ...] = ()
 
 
-def comparable(runs: Sequence[Run]) -> None:
-    """Refuse runs that were not scored on the same cases by the same protocol."""
+def compare_runs(runs: Sequence[Run], asked: Asked | None = None) -> list[Comparison]:
+    """Compare the best run with every other by the headline, or as asked."""
+    asked = asked or Asked()
     if len(runs) < 2:
         raise InputError(f"expected at least two runs to compare, but got {len(runs)}")
-    first = runs[0]
-    for run in runs[1:]:
-        for key, what in (("suite", "suites"), ("data_fingerprint", "data"), ("protocol_fingerprint", "protocols")):
-            if run.manifest[key] != first.manifest[key]:
-                raise InputError(
-                    f"{first.system} and {run.system} were scored on different {what} "
-                    f"({str(first.manifest[key])[:12]} and {str(run.manifest[key])[:12]}): score both on the same"
-                )
-        for system in (run, first):
-            if not system.complete:
-                raise InputError(f"{system.system} is {partial(system)}: complete it before comparing")
-        if run.plan != first.plan:
-            raise InputError(
-                f"{first.system} and {run.system} were scored with different interval plans "
-                f"({first.plan} and {run.plan}): score both with the same options"
-            )
-        if run.roster.ids != first.roster.ids:
-            raise InputError(f"{first.system} and {run.system} do not hold the same cases: score both on the same")
+    aligned = align(runs, common=asked.common)
+    ordered = ranked(aligned.runs)
+    pairs = pairings([(run.system, str(run.manifest["system"])) for run in ordered], asked)
+    found = []
+    for measure in chosen(ordered[0], asked.measures):
+        groups = [run.groups(measure) for run in ordered]
+        for left, right in pairs:
+            names, sides = (ordered[left].system, ordered[right].system), (groups[left], groups[right])
+            result = compare(measure, *sides)
+            found.append(Comparison(*names, measure, result, sides, aligned.scope, aligned.notes))
+    return found
 
 
-def compare_runs(runs: Sequence[Run], measures: Sequence[str] = ()) -> list[Comparison]:
-    """Compare the best run with every other, on the named measures (default: the headline)."""
-    comparable(runs)
-    best, *others = ranked(runs)
-    by_name = {measure.name: measure for measure in best.measures}
-    chosen = list(measures) or [best.measures[0].name]
-    unknown = [name for name in chosen if name not in by_name]
+def chosen(run: Run, names: Sequence[str]) -> list[Measure]:
+    """Return the measures of these names; without any, the headline."""
+    by_name = {measure.name: measure for measure in run.measures}
+    unknown = [name for name in names if name not in by_name]
     if unknown:
         raise InputError(f"no measure {unknown[0]!r} in these runs; they have {', '.join(list(by_name)[:12])}")
-    return [
-        Comparison(
-            best.system, other.system, by_name[name], compare(by_name[name], *_aligned(by_name[name], best, other))
-        )
-        for name in chosen
-        for other in others
+    return [by_name[name] for name in dict.fromkeys(names)] or [run.measures[0]]
+
+
+def pairings(systems: Sequence[tuple[str, ...]], asked: Asked) -> list[tuple[int, int]]:
+    """Return who is compared with whom, as places in the order given: by falling score, each with its names.
+
+    >>> pairings([("x",), ("y",), ("z",)], Asked())
+    [(0, 1), (0, 2)]
+    >>> pairings([("x",), ("y",), ("z",)], Asked(against="y"))
+    [(0, 1), (2, 1)]
+    """
+    if asked.against and asked.all_pairs:
+        raise InputError("--against and --all-pairs exclude each other: give one of them")
+    if asked.all_pairs:
+        return list(combinations(range(len(systems)), 2))
+    if not asked.against:
+        return [(0, place) for place in range(1, len(systems))]
+    found = [place for place, names in enumerate(systems) if asked.against in names]
+    known = some([names[0] for names in systems], show=12)
+    if not found:
+        raise InputError(f"no system {asked.against!r} to compare with; there are {known}")
+    if len(found) > 1:
+        raise InputError(f"several runs are of {asked.against!r}: name one of {known}")
+    return [(place, found[0]) for place in range(len(systems)) if place != found[0]]
+
+
+def comparison_table(comparisons: Sequence[Comparison], run: Run, *, what: str = "") -> Table:
+    """Show comparisons: difference with interval, p-values, groups; ``run`` is any of those compared.
+
+    Several p-values are also corrected, all rows of the table as one family.
+    """
+    level = run.roster.level
+    corrected = holm([item.result.p for item in comparisons])
+    rows = tuple(
+        {
+            "measure": Cell(titled(item.measure)),
+            "a": Cell(item.a),
+            "b": Cell(item.b),
+            "difference": _difference(item),
+            "p": Cell(item.result.p, why=item.result.why),
+            "p_holm": Cell(adjusted, why=item.result.why),
+            "groups": Cell(item.result.groups),
+        }
+        for item, adjusted in zip(comparisons, corrected.p, strict=True)
+    )
+    columns = [
+        Column("measure", "measure"),
+        Column("a", "A"),
+        Column("b", "B"),
+        Column("difference", "A - B", "score"),
+        Column("p", "p", "probability", digits=4),
+        Column("p_holm", "p (Holm)", "probability", digits=4),
+        Column("groups", plural(level), "count"),
     ]
+    if len(rows) < 2:
+        columns = [column for column in columns if column.key != "p_holm"]
+        rows = tuple({key: cell for key, cell in row.items() if key != "p_holm"} for row in rows)
+    title = " ".join(filter(None, ("paired comparison", what, comparisons[0].scope)))
+    return Table("comparison", title, tuple(columns), rows, _notes(comparisons, run, corrected.tests))
+
+
+def scope_notes(comparisons: Sequence[Comparison]) -> list[str]:
+    """Say on which cases systems were compared, where not on all, and which runs lack the others."""
+    scope = comparisons[0].scope
+    return [*([f"compared only {scope}"] if scope else []), *comparisons[0].notes]
+
+
+def direction_notes(measures: Sequence[Measure]) -> list[str]:
+    """Say where a negative difference is a good one."""
+    names = [measure.name.replace("_", " ") for measure in dict.fromkeys(measures) if measure.direction == "down"]
+    return [f"{', '.join(names)}: lower is better, so that A - B below 0 speaks for A"] if names else []
+
+
+def _notes(comparisons: Sequence[Comparison], run: Run, tests: int) -> tuple[str, ...]:
+    level, coverage = run.roster.level, run.plan.level
+    exact = all(item.result.exact for item in comparisons)
+    how = "all swaps enumerated" if exact else "random swaps"
+    lines = scope_notes(comparisons)
+    if any(item.result.low is not None for item in comparisons):
+        lines.append(f"[low, high]: {100 * coverage:g}% jackknife-t interval of the difference over {plural(level)}")
+    lines += direction_notes([item.measure for item in comparisons])
+    lines.append(f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how})")
+    if len(comparisons) > 1:
+        one = f"p (Holm): p corrected for the {tests} {plural('test', tests)} of this table, taken as one family"
+        lines.append(f"{one}; judge by this one")
+    lines += [
+        f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why.startswith("un")
+    ]
+    lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
+    return tuple(lines)
+
+
+def _difference(item: Comparison) -> Cell:
+    found = item.result
+    value, low, high = (shown(number, item.measure) for number in (found.difference, found.low, found.high))
+    return Cell(value, low, high, found.why if found.difference is None else "", found.interval_why)
 
 
 def with_best(table: Table, runs: Sequence[Run]) -> Table:
@@ -73,6 +174,7 @@ def with_best(table: Table, runs: Sequence[Run]) -> Table:
 
     It can if the interval of the paired difference does not hold 0; without intervals, if p is below 0.05.
     """
+    runs = align(runs).runs
     by_name = {measure.name: measure for measure in runs[0].measures}
     marked = [dict(row) for row in table.rows]
     for column in table.columns:
@@ -93,55 +195,7 @@ def _winner(measure: Measure, runs: Sequence[Run]) -> str:
         return ""
     ordered = sorted(scored, key=lambda item: -sign * item[0])
     first, second = ordered[0][1], ordered[1][1]
-    found = compare(measure, *_aligned(measure, first, second))
+    found = compare(measure, first.groups(measure), second.groups(measure))
     if found.low is not None and found.high is not None:
         return first.system if found.low > 0 or found.high < 0 else ""
     return first.system if found.p is not None and found.p < ALPHA and found.interval_why == "" else ""
-
-
-def comparison_table(comparisons: Sequence[Comparison], run: Run) -> Table:
-    """Show comparisons: difference with interval, p-value, groups; ``run`` is any of those compared."""
-    level, coverage = run.roster.level, run.plan.level
-    rows = tuple(
-        {
-            "measure": Cell(titled(item.measure)),
-            "a": Cell(item.a),
-            "b": Cell(item.b),
-            "difference": _difference(item),
-            "p": Cell(item.result.p, why=item.result.why),
-            "groups": Cell(item.result.groups),
-        }
-        for item in comparisons
-    )
-    columns = (
-        Column("measure", "measure"),
-        Column("a", "A"),
-        Column("b", "B"),
-        Column("difference", "A - B", "score"),
-        Column("p", "p", "probability", digits=4),
-        Column("groups", plural(level), "count"),
-    )
-    exact = all(item.result.exact for item in comparisons)
-    how = "all swaps enumerated" if exact else "random swaps"
-    lines = []
-    if any(item.result.low is not None for item in comparisons):
-        lines.append(f"[low, high]: {100 * coverage:g}% jackknife-t interval of the difference over {plural(level)}")
-    lines += [f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how}); not corrected for many tests"]
-    lines += [
-        f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why.startswith("un")
-    ]
-    lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
-    return Table("comparison", "paired comparison", columns, rows, tuple(lines))
-
-
-def _difference(item: Comparison) -> Cell:
-    found = item.result
-    value, low, high = (shown(number, item.measure) for number in (found.difference, found.low, found.high))
-    return Cell(value, low, high, found.why, found.interval_why)
-
-
-def _aligned(measure: Measure, a: Run, b: Run) -> tuple[Groups, Groups]:
-    left, right = a.groups(measure), b.groups(measure)
-    if a.roster.groups != b.roster.groups:
-        raise InputError(f"{a.system} and {b.system} group their cases differently")
-    return left, right

@@ -17,7 +17,7 @@ from gnomon.core.errors import InputError, WorkError
 from gnomon.core.measure import Measure
 from gnomon.inference.scoring import Score
 from gnomon.intake.writing import write_table
-from gnomon.runs import packing, seal
+from gnomon.runs import packing, samples, seal
 from gnomon.runs.drafts import is_alive
 from gnomon.runs.run import Run
 
@@ -78,7 +78,13 @@ def _fill(folder: Path, run: Run) -> None:
         "tags": {name: list(values) for name, values in roster.tags.items()},
         "level": roster.level,
     }
-    audit = {"findings": [f.record() for f in run.findings], "claims": [v.record() for v in run.verdicts]}
+    audit = {
+        "findings": [f.record() for f in run.findings],
+        "claims": [v.record() for v in run.verdicts],
+        "made": list(run.made),
+        "not_made": dict(run.not_made),
+        "suite_made": list(run.suite_made),
+    }
     (folder / "manifest.json").write_bytes(encode_pretty(run.manifest))
     (folder / "coverage.json").write_bytes(encode_pretty({**run.coverage, "roster": cases}))
     (folder / "scores.json").write_bytes(scores_bytes(run.scores, run.measures))
@@ -88,6 +94,8 @@ def _fill(folder: Path, run: Run) -> None:
         packing.write_npz(folder / "ledgers.npz", packing.pack_ledgers(run.ledgers))
     if run.table is not None:
         write_table(run.table, folder / "predictions.parquet")
+    if run.samples is not None:
+        samples.write(run.samples, folder)
     (folder / seal.NAME).write_bytes(seal.make(folder))
 
 

@@ -18,6 +18,8 @@ from gnomon.core.tallies import Array, Field, Tallies
 from gnomon.intake.arrays import read_npz
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
+NOTHING = b"PK\5\6" + bytes(18)
+"""An archive without members: the tallies of a run that is scored from ledgers alone."""
 
 
 def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
@@ -76,6 +78,8 @@ def unpack_ledgers(arrays: Mapping[str, Array]) -> dict[str, Ledger]:
 
 def read_packed(path: Path) -> dict[str, Array]:
     """Read an npz of a run directory."""
+    if path.is_file() and path.stat().st_size == len(NOTHING) and path.read_bytes() == NOTHING:
+        return {}
     return read_npz(path)
 
 

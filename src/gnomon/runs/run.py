@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
+from gnomon.audit.record import Audit
 from gnomon.core import registry
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
@@ -18,11 +19,13 @@ from gnomon.core.evidence import Finding, Verdict
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
+from gnomon.core.samples import Samples
 from gnomon.core.tallies import Tallies
 from gnomon.inference.intervals import Groups, Plan, filled
-from gnomon.inference.scoring import Score, derive, grouped
+from gnomon.inference.scoring import Score, derive, grouped, stored
 from gnomon.intake.documents import read_json
-from gnomon.runs import packing, provenance
+from gnomon.runs import auditing, packing, provenance
+from gnomon.runs import samples as stored_samples
 from gnomon.runs.content import table_digest
 
 if TYPE_CHECKING:
@@ -51,6 +54,10 @@ class Evaluation:
     inputs: tuple[Mapping[str, Any], ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    samples: Samples | None = None
+    """What the system was trained and tested on, for the checks of a split; none where nothing was trained."""
+    audit: Audit | None = None
+    """Checks that the suite made itself; all others that a run allows are made from what is above."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +77,14 @@ class Run:
     path: Path | None = None
     alias: str = ""
     """What tables call the system where another run of the same name stands beside it."""
+    made: tuple[str, ...] = ()
+    """Ids of the checks that gave the findings, or found nothing."""
+    not_made: Mapping[str, str] = field(default_factory=dict)
+    """Why other checks were not made, by id."""
+    suite_made: tuple[str, ...] = ()
+    """The checks among them that the suite made itself."""
+    samples: Samples | None = None
+    """Only in memory; :func:`gnomon.runs.auditing.samples_of` reads those of a stored run."""
 
     @property
     def suite(self) -> str:
@@ -102,15 +117,18 @@ class Run:
         return next((s for s in self.scores if s.name == name and s.slice == slice_name), None)
 
     def groups(self, measure: Measure, where: Mapping[str, str] | None = None) -> Groups:
-        """Return the tallies of a measure's family with one row per group."""
-        return grouped(self.tallies[measure.family], self.roster, self.plan, where)
+        """Return the tallies of a measure's family with one row per group, or the rows of its ledger by group."""
+        return grouped(stored(measure, self.tallies, self.ledgers), self.roster, self.plan, where)
 
 
 def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: Mapping[str, Any] | None = None) -> Run:
     """Score an evaluation and put its record together; ``options`` holds what was asked for."""
     protocol = evaluation.protocol
-    scores = derive(protocol.measures, evaluation.tallies, evaluation.roster, protocol.slices, plan)
-    facts = {**evaluation.facts, **counted(evaluation.roster, evaluation.tallies)}
+    kept, roster = evaluation.tallies, evaluation.roster
+    scores = derive(protocol.measures, kept, roster, protocol.slices, plan, evaluation.ledgers)
+    facts = {**evaluation.facts, **counted(roster, kept, evaluation.ledgers)}
+    if evaluation.samples is not None:
+        facts["samples"] = stored_samples.counts(evaluation.samples)
     manifest = {
         "schema": SCHEMA,
         "suite": evaluation.suite,
@@ -128,7 +146,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         "provenance": provenance.collect(),
         "time": clock.read(),
     }
-    return Run(
+    run = Run(
         manifest={**manifest, "id": run_id(manifest)},
         coverage={"complete": True, **evaluation.coverage},
         roster=evaluation.roster,
@@ -139,7 +157,12 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         findings=evaluation.findings,
         verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
         table=evaluation.table,
+        samples=evaluation.samples,
+        suite_made=() if evaluation.audit is None else evaluation.audit.made,
     )
+    audit = auditing.audited(run, evaluation.audit)
+    findings = tuple(dict.fromkeys((*run.findings, *audit.findings)))
+    return replace(run, findings=findings, made=audit.made, not_made=dict(audit.not_made))
 
 
 def summary(headline: Score, coverage: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,11 +180,16 @@ def summary(headline: Score, coverage: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def counted(roster: Roster, tallies: Mapping[str, Tallies]) -> dict[str, int]:
-    """Return the facts that the cases themselves tell; groups in which nothing was tallied do not count."""
+def counted(roster: Roster, tallies: Mapping[str, Tallies], ledgers: Mapping[str, Ledger]) -> dict[str, int]:
+    """Return the facts that the cases themselves tell; groups that left nothing do not count.
+
+    What they left is seen from the tallies; where there are only ledgers, from their rows.
+    """
     kept = np.zeros(len(roster), dtype=np.bool_)
     for part in tallies.values():
         kept |= filled(part) if part.n_cases == len(roster) else np.True_
+    for ledger in () if tallies else ledgers.values():
+        kept[ledger.case] = True
     return {"groups": len({g for g, used in zip(roster.groups, kept, strict=True) if used}), "cases": len(roster)}
 
 
@@ -243,4 +271,7 @@ def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
         findings=tuple(msgspec.convert(record, Finding) for record in audit["findings"]),
         verdicts=tuple(msgspec.convert(record, Verdict) for record in audit["claims"]),
         path=folder,
+        made=msgspec.convert(audit.get("made", ()), tuple[str, ...]),
+        not_made=msgspec.convert(audit.get("not_made", {}), dict[str, str]),
+        suite_made=msgspec.convert(audit.get("suite_made", ()), tuple[str, ...]),
     )

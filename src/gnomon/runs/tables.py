@@ -73,12 +73,22 @@ def by_measure(runs: Sequence[Run], names: Sequence[str], *, name: str, title: s
         {
             "measure": Cell(titled(measure)),
             "better": Cell({"up": "higher", "down": "lower"}[measure.direction]),
-            **{f"system:{run.system}": cell(run.find(measure.name), measure) for run in ordered},
+            **{f"system:{run.system}": _short(cell(run.find(measure.name), measure)) for run in ordered},
         }
         for measure in chosen
     )
-    scores = (run.find(measure.name) for run in ordered for measure in chosen)
-    return Table(name, title, columns, rows, interval_notes(runs[0], scores))
+    scores = [run.find(measure.name) for run in ordered for measure in chosen]
+    reasons: dict[str, list[str]] = {}
+    for score in scores:
+        if score is not None and score.why and score.name not in reasons.setdefault(score.why, []):
+            reasons[score.why].append(score.name)
+    undefined = [f"{_few(names)}: undefined ({why})" for why, names in reasons.items()]
+    return Table(name, title, columns, rows, (*interval_notes(runs[0], scores), *undefined))
+
+
+def _short(found: Cell) -> Cell:
+    """Leave the reason of an undefined value to the notes."""
+    return found if found.value is not None else Cell(None)
 
 
 def ranked(runs: Sequence[Run]) -> list[Run]:
@@ -136,7 +146,15 @@ def notes(runs: Sequence[Run], measures: Sequence[Measure], evidence: bool = Tru
     if not evidence:
         return tuple(lines)
     lines += [f"{run.system}: {text}" for run in runs if (text := partial(run))]
-    lines += _shared([(run.system, [f"{f.severity}: {f.evidence}; {f.remedy}" for f in run.findings]) for run in runs])
+    lines += _shared(
+        [
+            (
+                run.system,
+                [f"{f.severity}: {f.evidence}; {f.remedy}" for f in run.findings if f.id != "partial-coverage"],
+            )
+            for run in runs
+        ]
+    )
     unsupported = [
         (run.system, [f"not supported: {v.statement}; needs {', '.join(v.missing)}" for v in run.verdicts if v.missing])
         for run in runs

@@ -17,8 +17,9 @@ from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.evidence import Claim
 from gnomon.core.measure import by_family
+from gnomon.core.rows import LedgerMeasure
 from gnomon.inference.scoring import Score, derive
-from gnomon.runs import seal
+from gnomon.runs import samples, seal
 from gnomon.runs.content import table_digest
 from gnomon.runs.directory import scores_bytes
 from gnomon.runs.run import Run, counted, load, run_id, summary
@@ -53,7 +54,8 @@ def verify(path: str | Path) -> list[Check]:
     except GnomonError as error:
         return [*checks, Check("readable", (str(error),))]
     checks.append(Check("readable", (), f"{run.suite} run of {run.system!r}, schema {run.manifest['schema']}"))
-    return checks + [_guarded(name, check, run) for name, check in CHECKS.items()]
+    wanted = {**CHECKS, **({"samples": _samples} if "samples" in run.manifest["facts"] else {})}
+    return checks + [_guarded(name, check, run) for name, check in wanted.items()]
 
 
 def _guarded(name: str, check: Callable[[Run], tuple[list[str], str]], run: Run) -> Check:
@@ -81,7 +83,10 @@ def _identities(run: Run) -> tuple[list[str], str]:
             problems.append(f"{family}: {tallies.n_cases} tallies for {len(run.roster)} cases")
             continue
         problems += [f"{family}: {text}" for text in measure.identities(tallies, run.ledgers)]
-    return problems, f"tallies of {len(run.roster)} cases are possible counts and agree with the ledgers"
+    for rows in (measure for measure in run.measures if isinstance(measure, LedgerMeasure)):
+        problems += [f"{rows.ledger}: {text}" for text in rows.identities(None, run.ledgers)]
+    what = f"tallies of {len(run.roster)} cases are possible counts and agree with the ledgers"
+    return list(dict.fromkeys(problems)), what
 
 
 def _predictions(run: Run) -> tuple[list[str], str]:
@@ -95,7 +100,7 @@ def _claims(run: Run) -> tuple[list[str], str]:
     facts = run.manifest["facts"]
     wrong = [
         f"fact {name!r} is {facts.get(name)!r}, but the cases say {n}"
-        for name, n in counted(run.roster, run.tallies).items()
+        for name, n in counted(run.roster, run.tallies, run.ledgers).items()
         if facts.get(name) != n
     ]
     claims = msgspec.convert(run.manifest["protocol"]["claims"], tuple[Claim, ...])
@@ -117,6 +122,18 @@ def _coverage(run: Run) -> tuple[list[str], str]:
     return problems, "completeness and summary follow from the counts"
 
 
+def _samples(run: Run) -> tuple[list[str], str]:
+    """Compare the stored samples with their counts; whether the findings follow is for ``gnomon audit``."""
+    said = run.manifest["facts"]["samples"]
+    found = samples.read(Path(run.path or ""))
+    if found is None:
+        problem = [] if not said["stored"] else [f"{samples.NAME} is missing"]
+        return problem, "there were too many samples to store"
+    if samples.counts(found) != said:
+        return [f"{samples.NAME} holds {samples.counts(found)['parts']}, but the facts say {said['parts']}"], ""
+    return [], f"{len(found)} samples of the split are as many as recorded"
+
+
 def _headline(run: Run) -> tuple[list[str], str]:
     stored = (Path(run.path or "") / "scores.json").read_bytes()
     if stored == scores_bytes(run.scores, run.measures):
@@ -125,7 +142,8 @@ def _headline(run: Run) -> tuple[list[str], str]:
 
 
 def _scores(run: Run) -> tuple[list[str], str]:
-    again = derive(run.measures, run.tallies, run.roster, run.manifest["protocol"]["slices"], run.plan)
+    slices = run.manifest["protocol"]["slices"]
+    again = derive(run.measures, run.tallies, run.roster, slices, run.plan, run.ledgers)
     if len(again) != len(run.scores):
         return [f"{len(run.scores)} scores stored, {len(again)} follow from the tallies"], ""
     pairs = [(new, old) for new, old in zip(again, run.scores, strict=True) if new != old]

@@ -6,5 +6,9 @@ broken, in words. A plug-in with a signal of its own registers how to draw it wi
 
 from gnomon.testing.drawing import Drawer, drawer, generate
 from gnomon.testing.laws import LAWS, check
+from gnomon.testing.scans import DRAWERS
 
 __all__ = ["LAWS", "Drawer", "check", "drawer", "generate"]
+
+for _signal, _drawer in DRAWERS.items():
+    generate(_signal, _drawer)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import GnomonError
+from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import NONE, Intervals, Labels, LabelSets, Skeletons
 from gnomon.core.tallies import Array
 
@@ -134,11 +135,51 @@ class SkeletonsDrawer(Drawer):
         return truth
 
 
+class LedgerDrawer(Drawer):
+    """Rows of one case as suites write them: true things, returned ones with scores of which many are equal, values."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[Ledger, Ledger]:
+        """Draw up to 5 true things of each of 1 to 3 classes, and up to 12 returned ones, of which some hit."""
+        classes = tuple(str(i) for i in rng.permutation(int(rng.integers(1, 4))))
+        truths = rng.integers(0, 6, len(classes))
+        truth = self._rows(classes, np.arange(len(classes)), truths=truths)
+        label = rng.integers(0, len(classes), int(rng.choice([0, 1, int(rng.integers(2, 13))])))
+        rank = np.array([(label[:i] == c).sum() for i, c in enumerate(label)], dtype=np.int64)
+        hit = (rank < truths[label]) & (rng.random(len(label)) < 0.7)
+        score, value = rng.integers(0, 5, len(label)) / 4, rng.integers(0, 4, len(label)) * rng.choice([0.3, 1.0])
+        found = self._rows(classes, label, returned=1, hit=hit, score=score, value=value)
+        return truth, Ledger.stack([(truth, 0), (found, 0)])
+
+    @staticmethod
+    def _rows(classes: tuple[str, ...], label: Array, **given: Any) -> Ledger:
+        n = len(label)
+        kinds = {"returned": np.int64, "truths": np.int64, "hit": np.int64, "value": np.float64}
+        columns = {name: np.zeros(n, kind) + given.get(name, 0) for name, kind in kinds.items()}
+        score = np.asarray(given.get("score", np.full(n, np.nan)), dtype=np.float64)
+        return Ledger(np.zeros(n, dtype=np.int64), {"class": label, "score": score, **columns}, {"class": classes})
+
+    def perfect(self, truth: Ledger) -> Ledger:
+        """Return every true thing once, without any error in its value."""
+        label = np.repeat(truth.columns["class"], truth.columns["truths"])
+        found = self._rows(truth.labels["class"], label, returned=1, hit=1, score=np.full(len(label), 0.5))
+        return Ledger.stack([(truth, 0), (found, 0)])
+
+    def renamed(self, signal: Ledger, names: Mapping[str, str]) -> Ledger:
+        """Rename classes."""
+        classes = tuple(names.get(label, label) for label in signal.labels["class"])
+        return Ledger(signal.case, signal.columns, {"class": classes})
+
+    def widened(self, signal: Ledger, extra: str) -> Ledger:
+        """Add an absent class."""
+        return Ledger(signal.case, signal.columns, {"class": (*signal.labels["class"], extra)})
+
+
 _DRAWERS: dict[type, Drawer] = {
     Labels: LabelsDrawer(),
     LabelSets: LabelSetsDrawer(),
     Intervals: IntervalsDrawer(),
     Skeletons: SkeletonsDrawer(),
+    Ledger: LedgerDrawer(),
 }
 
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from gnomon.core import registry
 from gnomon.core.canonical import encode
+from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure
-from gnomon.core.tallies import Tallies, Totals
+from gnomon.core.rows import LedgerMeasure, Rows
+from gnomon.core.tallies import Array, Tallies, Totals
 from gnomon.testing.drawing import Drawer, drawer
 
 Case = tuple[Any, Any]
@@ -39,19 +41,37 @@ def value(measure: Measure, totals: Totals) -> float | None:
     return float(scored.values) if bool(scored.defined) else None
 
 
-def _tally(measure: Measure, cases: Sequence[Case]) -> Tallies:
-    return Tallies.stack([measure.tally(truth, prediction) for truth, prediction in cases])
+def _kept(measure: Measure, case: Case) -> Tallies | Rows:
+    """Return what one case leaves: a tally, or rows."""
+    if not isinstance(measure, LedgerMeasure):
+        return measure.tally(*case)
+    ledger = measure.rows(*case)
+    return Rows(ledger, np.zeros(len(ledger), dtype=np.int64), 1)
+
+
+def _stacked(parts: Sequence[Tallies | Rows]) -> Tallies | Rows:
+    """Put what cases left under one another."""
+    rows = [part for part in parts if isinstance(part, Rows)]
+    if not rows:
+        return Tallies.stack([part for part in parts if isinstance(part, Tallies)])
+    starts = np.cumsum([0, *(part.n_cases for part in rows)]).tolist()
+    group = np.concatenate([part.group + start for part, start in zip(rows, starts, strict=False)])
+    return Rows(Ledger.stack([(part.ledger, 0) for part in rows]), group, starts[-1])
+
+
+def _tally(measure: Measure, cases: Sequence[Case]) -> Tallies | Rows:
+    return _stacked([_kept(measure, case) for case in cases])
 
 
 def merges(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
     """Shards in any order score exactly as the whole."""
     del draw
-    rows = [measure.tally(truth, prediction) for truth, prediction in cases]
-    whole = value(measure, Tallies.stack(rows).total())
+    rows = [_kept(measure, case) for case in cases]
+    whole = value(measure, _stacked(rows).total())
     order = rng.permutation(len(rows)).tolist()
     cut = int(rng.integers(0, len(rows) + 1))
-    shards = [Tallies.stack([rows[i] for i in part]) for part in (order[:cut], order[cut:]) if part]
-    merged = value(measure, Tallies.stack(shards).total())
+    shards = [_stacked([rows[i] for i in part]) for part in (order[:cut], order[cut:]) if part]
+    merged = value(measure, _stacked(shards).total())
     return "" if merged == whole else f"whole {whole!r}, merged shards {merged!r}"
 
 
@@ -112,11 +132,23 @@ def batches(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.rando
     if scored.values.shape != (4,) or scored.defined.shape != (4,):
         return f"expected shape (4,), but got {scored.values.shape} and {scored.defined.shape}"
     for row in range(4):
-        one = Totals({name: array[row] for name, array in batch.fields.items()}, batch.axes)
+        alone = _repeated(tallies, weights[row]) if isinstance(tallies, Rows) else _entry(batch, row)
         together = float(scored.values[row]) if scored.defined[row] else None
-        if not _close(value(measure, one), together):
-            return f"alone {value(measure, one)}, in a batch {together}"
+        if not _close(value(measure, alone), together):
+            return f"alone {value(measure, alone)}, in a batch {together}"
     return ""
+
+
+def _entry(batch: Totals, row: int) -> Totals:
+    return Totals({name: array[row] for name, array in batch.fields.items()}, batch.axes)
+
+
+def _repeated(rows: Rows, weights: Array) -> Totals:
+    """Return the total of rows that stand there as often as the weight of their group says."""
+    times = np.repeat(np.arange(len(rows.ledger)), weights[rows.group])
+    columns = {name: column[times] for name, column in rows.ledger.columns.items()}
+    ledger = Ledger(rows.ledger.case[times], columns, rows.ledger.labels)
+    return Rows(ledger, rows.group[times], rows.n_cases).total()
 
 
 def frozen(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
@@ -131,7 +163,10 @@ def frozen(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random
 def identities(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
     """What the measure says cannot be true of tallies is not said of true ones."""
     del draw, rng
-    return "; ".join(measure.identities(_tally(measure, cases), {}))
+    kept = _tally(measure, cases)
+    if isinstance(kept, Rows):
+        return "; ".join(measure.identities(None, {measure.family: kept.ledger}))  # type: ignore[arg-type]
+    return "; ".join(measure.identities(kept, {}))
 
 
 def recorded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:

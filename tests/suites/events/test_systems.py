@@ -205,10 +205,11 @@ def test_training_adds_up(data):
     assert forth.counts[hidden_markov.STATES // 2 :].sum() == pytest.approx(walking / 0.4, rel=0.02)
 
 
-def test_fixed_lag_smoothing_against_forward_and_backward_in_loops():
+@pytest.mark.parametrize("lag", [0, 1, 10])
+def test_fixed_lag_smoothing_against_forward_and_backward_in_loops(lag):
     """Independent, in the test: for every hop, a forward and backward pass over the hops up to its lag."""
     rng = np.random.default_rng(0)
-    states, lag, hops = hidden_markov.STATES, hidden_markov._LAG, 60
+    states, hops = hidden_markov.STATES, 60
     follows = rng.dirichlet(np.full(states, 0.3), size=states)
     shares = rng.dirichlet(np.ones(states))
     model = Model(np.zeros((states, 1)), np.ones((states, 1, 1)), np.zeros(states), follows, shares)
@@ -224,7 +225,7 @@ def test_fixed_lag_smoothing_against_forward_and_backward_in_loops():
             backward = np.array([(follows[i] * weighted).sum() for i in range(states)])
         both = forward * backward
         expected.append(both[states // 2 :].sum() / both.sum())
-    smoother = Smoother(model)
+    smoother = Smoother(model, lag)
     found = [smoother.add(evidence[a : a + 13]) for a in range(0, hops, 13)]
     np.testing.assert_allclose(np.concatenate([*found, smoother.end()]), expected, rtol=1e-9)
 

@@ -42,6 +42,8 @@ class Closure(Level):
         super().train(recs, labels)
         self.rule = lambda value: value > self.level
 """
+SPLIT = ("read-ranges-overlap", "exact-duplicates", "shared-tag")
+"""What an audit finds where test and training are not kept apart."""
 HEIGHT = {"a": 5.0, "b": 3.0, "c": 2.0}
 """Values inside of the events of each subject; elsewhere 1."""
 
@@ -78,7 +80,7 @@ def test_leave_out_trains_on_the_others(data, executor, chunk):
     result = run(data, "a", "b", "c", leave_out="subject", executor=executor, workers=1, chunk=chunk, out="none")
     assert result.scores[result.runs[0].system]["any_overlap_recall"] == pytest.approx(2 / 3)
     assert levels(result) == {"a": 2.0, "b": 2.0}
-    assert not [f for f in result.runs[0].findings if f.id.startswith("trained-on")]
+    assert not [f for f in result.runs[0].findings if f.id in SPLIT]
     assert result.runs[0].manifest["options"]["resolved"]["trained"] is True
 
 
@@ -91,19 +93,18 @@ def test_training_on_test_recordings_is_an_error_that_is_said(data):
     case = json.loads((data / "a.json").read_text())
     (data / "copy.json").write_text(json.dumps({**case, "subject": {"id": "z"}, "id": "copy"}))
     found = run(data, "a", "b", train=str(data / "copy.json")).runs[0].findings
-    (finding,) = [f for f in found if f.id == "trained-on-test-data"]
-    assert finding.severity == "error"
-    assert "1 of 2 test cases" in finding.evidence
-    assert "'a'" in finding.evidence
+    assert [(f.id, f.severity) for f in found if f.id in SPLIT] == [
+        ("read-ranges-overlap", "error"),
+        ("exact-duplicates", "error"),
+    ]
+    assert all("1 of 2 test samples" in f.evidence and "'a' and" in f.evidence for f in found if f.id in SPLIT)
 
 
 def test_training_on_the_same_person_is_a_warning(data):
     case = json.loads((data / "c.json").read_text())
     (data / "again.json").write_text(json.dumps({**case, "subject": {"id": "a"}}))
     found = run(data, "a", "b", train=str(data / "again.json")).runs[0].findings
-    assert [(f.id, f.severity) for f in found if f.id.startswith("trained-on")] == [
-        ("trained-on-test-groups", "warning")
-    ]
+    assert [(f.id, f.severity, f.where) for f in found if f.id in SPLIT] == [("shared-tag", "warning", "subject")]
 
 
 def test_a_leave_out_tag_that_is_not_the_person_is_found(data):
@@ -112,7 +113,9 @@ def test_a_leave_out_tag_that_is_not_the_person_is_found(data):
         case = json.loads((data / f"{name}.json").read_text())
         (data / f"{name}.json").write_text(json.dumps({**case, "subject": {"id": "same"}, "device": device}))
     found = run(data, "a", "b", leave_out="device").runs[0].findings
-    assert "trained-on-test-groups" in [f.id for f in found]
+    (finding,) = [f for f in found if f.id in SPLIT]
+    assert (finding.id, finding.where) == ("shared-tag", "subject")
+    assert "in 2 of 2 folds" in finding.evidence
 
 
 def test_a_recogniser_without_train_is_run_as_it_is(data):

@@ -4,7 +4,7 @@ A case is a recording with its evaluation window; a group is a subject where eve
 recording itself.
 """
 
-from gnomon.core.suite import Suite, Verb
+from gnomon.core.suite import Suite, Tuning, Verb
 from gnomon.suites.events.options import RunOptions, ScoreOptions, SimulateOptions, TemplateOptions
 
 SUITE = Suite(
@@ -20,4 +20,5 @@ SUITE = Suite(
     },
     tables="gnomon.suites.events.views:tables",
     demo="gnomon.suites.events.demo:steps",
+    tuning=Tuning(systems="recognizers", parameters="gnomon.suites.events.recognizers:parameters"),
 )

@@ -20,7 +20,7 @@ TRAINED = "recognizer.pickle"
 def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: a recogniser after ``train`` was called with every training case, one call each, in their order."""
     del needs
-    recognizer = recognizers.find(arguments["recognizer"])()
+    recognizer = _made(arguments)
     for item in arguments["cases"]:
         case = _case(item)
         chunks = raw.records(case, chunk=arguments["chunk"])
@@ -38,9 +38,8 @@ def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
 def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Cell: give a recogniser the records of one case in chunks, collect what it detected, in the case's seconds."""
     case = _case(arguments)
-    kind = recognizers.find(arguments["recognizer"])
     # What is unpickled was written by `train` above into the store of this very work.
-    recognizer = pickle.loads((needs["trained"] / TRAINED).read_bytes()) if needs else kind()  # noqa: S301
+    recognizer = pickle.loads((needs["trained"] / TRAINED).read_bytes()) if needs else _made(arguments)  # noqa: S301
     if callable(getattr(recognizer, "reset", None)):
         recognizer.reset()
     for chunk in raw.records(case, chunk=arguments["chunk"]):
@@ -50,6 +49,11 @@ def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     problems = _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
     (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems}))
+
+
+def _made(arguments: Mapping[str, Any]) -> Any:
+    """Make the recogniser, with the parameters that were given."""
+    return recognizers.find(arguments["recognizer"])(**arguments.get("parameters", {}))
 
 
 def _case(item: Mapping[str, Any]) -> files.TruthCase:

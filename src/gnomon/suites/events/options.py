@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
@@ -41,13 +42,17 @@ class ScoreOptions(ScoringOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(EngineOptions):
+class RunOptions(PartOptions, EngineOptions):
     """``gnomon run events``."""
 
     truth: Annotated[tuple[str, ...], Option("truth files (JSON)", metavar="TRUTH...", argument=True)]
     recognizers: Annotated[
         tuple[str, ...],
-        Option("package.module.Class or file.py:Class; several with commas or repeated", metavar="LIST"),
+        Option(
+            "built-in name, package.module.Class or file.py:Class, with parameters as NAME@key=value; "
+            "several with commas or repeated",
+            metavar="LIST",
+        ),
     ]
     select: Annotated[tuple[str, ...], Option("only cases with TAG=VALUE; may be repeated", metavar="TAG=VALUE")] = ()
     group: Annotated[
@@ -63,7 +68,11 @@ class RunOptions(EngineOptions):
     ] = ()
     chunk: Annotated[int, Option("records handed over at a time; never changes a result", low=1)] = 10_000
     train: Annotated[
-        tuple[str, ...], Option("truth file that recognisers are trained on first; may be repeated", metavar="FILE")
+        tuple[str, ...],
+        Option(
+            "truth file that recognisers are trained on first; may be repeated  [default: the train part, with --part]",
+            metavar="FILE",
+        ),
     ] = ()
     leave_out: Annotated[
         str, Option("test each value of this tag with recognisers trained on the others", metavar="TAG")

@@ -9,12 +9,21 @@ from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.measures import matching, segmentation
 from gnomon.measures import recognition as ward
+from gnomon.measures.detections import ACTIVITYNET
+from gnomon.measures.ranked import AveragePrecision, Percentile
 from gnomon.numerics.segments import CATEGORIES
 
 MAX_PER_CLASS = 100
 """Above this many classes no rates by class are derived."""
 POOLED = "event"
 """The one class of the published variant."""
+RANKED: dict[str, Measure] = {
+    "median": Percentile("latency", "latency", 50.0, "s", signed=True),
+    "p90": Percentile("latency", "latency", 90.0, "s", signed=True),
+    "map": AveragePrecision("detections", ACTIVITYNET),
+    "map50": AveragePrecision("detections", (0.5,)),
+}
+"""What is scored from rows in the strict variant."""
 
 CLAIMS = (
     Claim(
@@ -58,7 +67,7 @@ def protocol(
     return Protocol(
         name="events",
         version="1",
-        measures=(*overall, *(further(edit)[1:] if variant == "strict" else ()), *rates),
+        measures=(*overall, *((*further(edit)[1:], *RANKED.values()) if variant == "strict" else ()), *rates),
         group=group,
         slices=tuple(slices),
         settings={

@@ -3,7 +3,8 @@
 The interface is structural; no base class is needed. ``process(recs)`` consumes an iterable of time-ordered records and
 may be called many times; ``detected(time_range=None)`` returns the ordered results that overlap a range;
 ``labels()`` returns the classes that are supported. Optional: ``reset()`` between cases, ``train(recs, labels)``
-before. A record is ``{"time": ..., "type": "accel" | "gyro" | ..., "values": [...]}``.
+before. A record is ``{"time": ..., "type": "accel" | "gyro" | ..., "values": [...]}``. What the constructor takes by
+keyword are the parameters of a recogniser, given as ``NAME@key=value``.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from typing import Any, Protocol
 
 from gnomon.core.canonical import digest
 from gnomon.core.loading import find_class, source_identity
+from gnomon.core.systems import Spec, known_parameters
+from gnomon.core.systems import checked as checked_spec
 from gnomon.suites.events import systems
 from gnomon.suites.events.systems import BUILTIN
 
@@ -54,6 +57,16 @@ def find(name: str) -> type[Any]:
     """Return the class of a recogniser: a built-in name, ``package.module.Class`` or ``path/to/file.py:Class``."""
     named = dict.fromkeys(BUILTIN, object)  # for the message; their modules are not imported before they are asked for
     return find_class(BUILTIN.get(name, name), VERBS, "recognizer", named)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a recogniser with their defaults."""
+    return known_parameters(find(name))
+
+
+def checked(spec: Spec) -> Spec:
+    """Return a recogniser with its parameters; refuse those that it does not have."""
+    return checked_spec(spec, parameters(spec.name), "recognizer") if spec.parameters else spec
 
 
 def identity(name: str) -> str:

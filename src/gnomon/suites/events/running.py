@@ -1,26 +1,28 @@
 """Verb ``run``: recognisers over recordings, through the engine; one cell per recogniser and case.
 
 With training, a cell needs the trained recogniser, an artefact that all test cases of a fold share. A recogniser
-without ``train`` is run as it is.
+without ``train`` is run as it is. Of a part of the groups (``--part``), nothing of the others is read but their truth
+files, which name the groups, and the train part where something is trained.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gnomon.core import options as opt
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError
 from gnomon.core.evidence import Finding
+from gnomon.core.systems import Spec, split
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.runs.run import Evaluation
-from gnomon.suites.events import files, perfboard, recognizers, scoring, training
+from gnomon.suites.events import files, parts, perfboard, recognizers, samples, scoring, training
 from gnomon.suites.events.options import RunOptions, ScoreOptions
 from gnomon.suites.events.times import Stretch
 from gnomon.suites.events.training import Digests, Training
@@ -32,74 +34,69 @@ class _Work:
 
     options: RunOptions
     cases: list[files.TruthCase]
+    chosen: parts.Chosen
+    systems: Mapping[str, Spec]
+    """By text, which is what tables call them."""
     identities: Mapping[str, str]
-    """By name of the recogniser."""
+    """By name of the recogniser, without parameters."""
     learners: frozenset[str]
-    """Recognisers that can be trained."""
+    """Names of recognisers that can be trained."""
     training: Training
     digests: Digests
 
 
 def run(options: RunOptions) -> Job:
     """Check what was given, then plan a cell for every recogniser and case."""
-    cases = _selected(files.read_truth(*options.truth), options.select)
+    chosen = parts.choose(options)
+    cases = chosen.cases
     scoring.check_slices(cases, options.slice)
-    names = [name for item in options.recognizers for name in map(str.strip, item.split(",")) if name]
-    if not names:
+    systems = {spec.text: spec for spec in map(recognizers.checked, split(options.recognizers))}
+    if not systems:
         raise InputError("no recogniser given: --recognizers package.module.Class or file.py:Class")
-    folds, others = training.folds(cases, options)
+    names = list(dict.fromkeys(spec.name for spec in systems.values()))
+    learners = frozenset(name for name in names if training.learns(name))
+    folds, others = training.folds(cases, options, chosen.train if learners else ())
+    chosen.check(others, options)
     if options.export_perfboard:
         sources = [name.rpartition(":")[0] for name in names]
         perfboard.check(options.export_perfboard, training.inputs([*cases, *others]) + sources)
     digests = training.hashed([*cases, *others])
-    findings = training.overlap(folds, cases, scoring.level(cases, options.group), digests)
     work = _Work(
         options,
         cases,
+        chosen,
+        systems,
         {name: recognizers.identity(name) for name in names},
-        frozenset(name for name in names if training.learns(name)) if folds else frozenset(),
-        Training(folds, findings),
+        learners if folds else frozenset(),
+        Training(folds, samples.of(cases, folds, digests, chosen.level)),
         digests,
     )
-    plan = Plan(_cell(work, name, case) for name in work.identities for case in cases)
+    plan = Plan(_cell(work, spec, case) for spec in systems.values() for case in cases)
     return Job(plan, lambda outcome: _assemble(outcome, work))
 
 
-def _selected(cases: list[files.TruthCase], conditions: Sequence[str]) -> list[files.TruthCase]:
-    for condition in conditions:
-        tag, equals, value = condition.partition("=")
-        if not equals:
-            raise InputError(f"--select {condition!r}: expected TAG=VALUE")
-        kept = [case for case in cases if case.tags.get(tag) == value]
-        if not kept:
-            known = sorted({case.tags[tag] for case in cases if tag in case.tags})
-            tags = sorted({name for case in cases for name in case.tags})
-            why = f"{tag!r} is {some(known)}" if known else f"no case has the tag {tag!r}; there are {some(tags)}"
-            raise InputError(f"--select {condition!r} leaves no case; {why}")
-        cases = kept
-    return cases
-
-
-def _cell(work: _Work, name: str, case: files.TruthCase) -> Node:
+def _cell(work: _Work, spec: Spec, case: files.TruthCase) -> Node:
     node = partial(Node, limits=work.options.limits())
-    identity, chunk = work.identities[name], work.options.chunk
+    system: dict[str, Any] = {"recognizer": spec.name, "identity": work.identities[spec.name]}
+    system |= {"parameters": dict(spec.parameters)} if spec.parameters else {}
+    chunk = work.options.chunk
     needs = {}
-    if name in work.learners:
+    if spec.name in work.learners:
         fold = work.training.folds[case.id]
         needs["trained"] = node(
-            f"train {name} {fold.name}",
+            f"train {spec} {fold.name}",
             "gnomon.suites.events.cells:train",
-            {"recognizer": name, "identity": identity, "training": [_content(work, c) for c in fold.cases]},
+            {**system, "training": [_content(work, c) for c in fold.cases]},
             kind="artefact",
-            labels={"system": name},
+            labels={"system": spec.text},
             context={"cases": [_place(c) for c in fold.cases], "chunk": chunk},
         )
     return node(
-        f"{name} {case.id}",
+        f"{spec} {case.id}",
         "gnomon.suites.events.cells:recognise",
-        {"recognizer": name, "identity": identity, **_content(work, case)},
+        {**system, **_content(work, case)},
         needs=needs,
-        labels={"system": name, "dataset": case.id},
+        labels={"system": spec.text, "dataset": case.id},
         context={"chunk": chunk, **_place(case)},
     )
 
@@ -117,7 +114,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
     asked = ScoreOptions(
         truth=options.truth,
         predictions=(),
-        group=options.group,
+        group=work.chosen.level,
         slice=options.slice,
         variant=options.variant,
         classes=options.classes,
@@ -125,19 +122,23 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         missing="skip",
     )
     evaluations, systems = [], []
-    for name, identity in work.identities.items():
+    for name, spec in work.systems.items():
         part = outcome.of(system=name)
         results, findings = _collected(part)
         systems.append(scoring.System(name, name, results))
-        trained = name in work.learners
+        trained = spec.name in work.learners
+        system = {"recognizer": name, "parameters": dict(spec.parameters), "source": work.identities[spec.name]}
         for evaluation in scoring.evaluate(work.cases, systems[-1], asked):
-            kept = [f for f in evaluation.findings if f.id not in ("missing-cases", "outside-window")]
+            kept = [f for f in evaluation.findings if f.id != "outside-window"]
             evaluations.append(
                 replace(
                     evaluation,
                     coverage={**evaluation.coverage, "complete": part.complete, "cells": part.coverage()},
-                    options={**opt.record(options), "recognizer": name, "source": identity, "trained": trained},
-                    findings=(*kept, *findings, *(work.training.findings if trained else ())),
+                    protocol=replace(evaluation.protocol, split=work.chosen.split),
+                    options={**opt.record(options), **system, "trained": trained},
+                    findings=(*kept, *findings),
+                    facts={**evaluation.facts, **samples.facts(spec.name)},
+                    samples=work.training.samples if trained else None,
                 )
             )
     if options.export_perfboard:

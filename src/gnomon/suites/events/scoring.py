@@ -105,10 +105,10 @@ def _evaluation(
         data=_data_digest(cases, roster.level),
         table=_table(scored, system.results),
         coverage=_coverage(cases, scored, options),
-        findings=_findings(cases, scored, system, true),
+        findings=_findings(scored, system, true),
         inputs=tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
         options={**opt.record(replace(options, predictions=(system.where,))), "group": roster.level},
-        ledgers={} if pooled else {"confusion": summaries.confusion(scored, system.results)},
+        ledgers={} if pooled else summaries.ledgers(scored, system.results),
         facts={} if pooled else summaries.facts(scored, system.results, len(true)),
     )
 
@@ -221,9 +221,7 @@ def _coverage(
     }
 
 
-def _findings(
-    cases: Sequence[files.TruthCase], scored: Sequence[files.TruthCase], system: System, true: Sequence[str]
-) -> tuple[Finding, ...]:
+def _findings(scored: Sequence[files.TruthCase], system: System, true: Sequence[str]) -> tuple[Finding, ...]:
     found = []
     returned = {s.label for items in system.results.values() for s in items}
     unknown = sorted(returned - set(true), key=natural_key)
@@ -236,7 +234,4 @@ def _findings(
     if outside:
         evidence = f"{counted(outside, 'return')} beyond the window, cut there"
         found.append(Finding("outside-window", "info", system.where, evidence, "check windows and time zones"))
-    if len(scored) < len(cases):
-        evidence = f"{len(cases) - len(scored)} of {len(cases)} cases have no result and are left out"
-        found.append(Finding("missing-cases", "warning", system.where, evidence, "give a result for every case"))
     return tuple(found)

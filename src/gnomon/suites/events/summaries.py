@@ -1,6 +1,6 @@
-"""What is said of a system besides its scores: seconds of each class taken for each other, latency, offsets, mAP.
+"""What does not fold over recordings: rows of returns and latencies, which are scored; and what is said besides scores.
 
-None of this folds over cases, so it stands without intervals; it is kept with the run.
+Seconds of each class taken for each other and signed offsets stand without intervals; they are kept with the run.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import natural_key
-from gnomon.measures import detections, timing
+from gnomon.measures import event_rows, timing
 from gnomon.numerics import segments as kernel
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.events.files import TruthCase
@@ -47,8 +47,24 @@ def confusion(cases: Sequence[TruthCase], results: Results) -> Ledger:
     return Ledger(np.array(case_of, dtype=np.int64), columns, {"truth": labels, "predicted": labels})
 
 
+def ledgers(cases: Sequence[TruthCase], results: Results) -> dict[str, Ledger]:
+    """Return every ledger of the strict variant: the confusion, what was returned, and how late events were detected.
+
+    Unless every return has a score, none has one.
+    """
+    ranked = all(s.score is not None for case in cases for s in results[case.id])
+    returned = {case.id: [s if ranked else s[:3] for s in results[case.id]] for case in cases}
+    truth = {case.id: [s[:3] for s in case.stretches] for case in cases}
+    windows = {case.id: case.window for case in cases}
+    return {
+        "confusion": confusion(cases, results),
+        "detections": event_rows.detections(truth, returned, window=windows),
+        "latency": event_rows.latencies(truth, returned, window=windows),
+    }
+
+
 def facts(cases: Sequence[TruthCase], results: Results, classes: int) -> dict[str, Any]:
-    """Return latency, boundary offsets and, if every return has a score, average precision."""
+    """Return how many events were detected, and boundary offsets."""
     found: dict[str, Any] = {DIFFERS: [f"strict keeps {classes} classes apart, published pools them into one"]}
     truth = {case.id: [(s.start, s.end, s.label) for s in case.stretches] for case in cases}
     returned = {case.id: [(s.start, s.end, s.label) for s in results[case.id]] for case in cases}
@@ -57,15 +73,10 @@ def facts(cases: Sequence[TruthCase], results: Results, classes: int) -> dict[st
     late = timing.latency(truth, returned)
     edges = timing.boundary_offsets(truth, returned)
     found["timing"] = {
-        "latency": {name: late[name] for name in ("median", "p90", "events", "detected")},
+        "latency": {name: late[name] for name in ("events", "detected")},
         **{side: {k: v for k, v in edges[side].items() if k != "errors"} for side in ("onset", "offset")},
         "matched": edges["matched"],
     }
-    listed = [s for case in cases for s in results[case.id]]
-    if listed and all(s.score is not None for s in listed):
-        ranked = {case.id: [(s.start, s.end, s.label, s.score) for s in results[case.id]] for case in cases}
-        scores = detections.mean_average_precision(truth, ranked)
-        found["average_precision"] = {name: scores[name] for name in scores if name.startswith("mAP")}
     return found
 
 

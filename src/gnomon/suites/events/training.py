@@ -1,4 +1,4 @@
-"""What recognisers are trained on: given recordings, or those of everybody else; and what of it is in the test."""
+"""What recognisers are trained on: given recordings, or those of everybody else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from gnomon.core.errors import InputError, some
-from gnomon.core.evidence import Finding
+from gnomon.core.samples import Samples
 from gnomon.runs.seal import hash_file
 from gnomon.suites.events import files, raw, recognizers
 from gnomon.suites.events.options import RunOptions
@@ -36,10 +36,10 @@ class Fold:
 
 @dataclass(frozen=True)
 class Training:
-    """The training cases of every test case by its id, and what is wrong with them; no folds without training."""
+    """The training cases of every test case by its id, and both as samples; no folds without training."""
 
     folds: Mapping[str, Fold]
-    findings: tuple[Finding, ...] = ()
+    samples: Samples | None = None
 
 
 Digests = Mapping[tuple[str, str], Digest]
@@ -74,44 +74,23 @@ def inputs(cases: Sequence[files.TruthCase]) -> list[str]:
     return [os.fspath(path) for path in dict.fromkeys(found)]
 
 
-def folds(cases: Sequence[files.TruthCase], options: RunOptions) -> tuple[dict[str, Fold], list[files.TruthCase]]:
-    """Return what is trained on for every test case, and the training cases that were given apart."""
+def folds(
+    cases: Sequence[files.TruthCase], options: RunOptions, train_part: Sequence[files.TruthCase] = ()
+) -> tuple[dict[str, Fold], list[files.TruthCase]]:
+    """Return what is trained on for every test case, and the training cases that are no test cases.
+
+    Where neither files nor a tag to leave out by are given, that is the train part, if there is one.
+    """
     if options.train and options.leave_out:
         raise InputError("--train and --leave-out exclude each other: give training files, or a tag to leave out by")
     if options.train:
         given = files.read_truth(*options.train)
         return {case.id: Fold("on the given cases", tuple(given)) for case in cases}, given
-    return (_left_out(cases, options.leave_out) if options.leave_out else {}), []
-
-
-def overlap(
-    found: Mapping[str, Fold], cases: Sequence[files.TruthCase], level: str, digests: Digests
-) -> tuple[Finding, ...]:
-    """Name test cases that are in their own training: by the bytes of their raw data, or only by their group."""
-
-    def bytes_of(case: files.TruthCase) -> set[str]:
-        return set(digests[key(case)].data)
-
-    def group_of(case: files.TruthCase) -> set[str]:
-        return {case.tags.get(level, case.id)}
-
-    by_name = {fold.name: fold.cases for fold in found.values()}
-    trained_bytes = {name: set().union(*map(bytes_of, used)) for name, used in by_name.items()}
-    trained_groups = {name: set().union(*map(group_of, used)) for name, used in by_name.items()}
-    taught = [case for case in cases if case.id in found]
-    seen = [case.id for case in taught if bytes_of(case) & trained_bytes[found[case.id].name]]
-    related = [
-        case.id for case in taught if case.id not in seen and group_of(case) & trained_groups[found[case.id].name]
-    ]
-    remedy = "train on recordings of other groups, or leave out by a tag that keeps them apart"
-    findings = []
-    if seen:
-        text = f"{len(seen)} of {len(cases)} test cases share raw data with their training cases: {some(seen)}"
-        findings.append(Finding("trained-on-test-data", "error", "training", text, remedy))
-    if related:
-        text = f"{len(related)} of {len(cases)} test cases share their {level} with training cases: {some(related)}"
-        findings.append(Finding("trained-on-test-groups", "warning", "training", text, remedy))
-    return tuple(findings)
+    if options.leave_out:
+        return _left_out(cases, options.leave_out), []
+    if not train_part:
+        return {}, []
+    return {case.id: Fold("on the train part", tuple(train_part)) for case in cases}, list(train_part)
 
 
 def _left_out(cases: Sequence[files.TruthCase], tag: str) -> dict[str, Fold]:

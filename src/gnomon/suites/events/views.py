@@ -14,7 +14,7 @@ from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
-from gnomon.suites.events.protocol import MAX_PER_CLASS, further
+from gnomon.suites.events.protocol import MAX_PER_CLASS, RANKED, further
 
 SHOWN = 7
 """How many measures stand in the first table."""
@@ -67,37 +67,36 @@ def when(runs: Sequence[Run]) -> Table | None:
     columns = (
         Column("system", "system"),
         Column("detected", "detected", "count"),
-        Column("median", "latency, median", "number", "s", "down", 2),
-        Column("p90", "90 %", "number", "s", "down", 2),
+        Column("median", "latency, median", "score", "s", "down", 2),
+        Column("p90", "90 %", "score", "s", "down", 2),
         Column("matched", "matched", "count"),
         Column("onset", "onset error, mean", "number", "s", digits=2),
         Column("onset_median", "median", "number", "s", digits=2),
         Column("offset", "offset error, mean", "number", "s", digits=2),
         Column("offset_median", "median", "number", "s", digits=2),
-        Column("map", "mAP@.5:.95", "number", direction="up"),
-        Column("map50", "mAP@.5", "number", direction="up"),
+        Column("map", "mAP@.5:.95", "score", direction="up"),
+        Column("map50", "mAP@.5", "score", direction="up"),
     )
-    rows = []
+    rows, shown = [], []
     for run, found in known:
         if not found:
             continue
-        precision = run.manifest["facts"].get("average_precision", {})
+        scores = {key: run.find(measure.name) for key, measure in RANKED.items()}
+        shown += list(scores.values())
         edges = {side: _plain(found[side]["mean"], "nothing matched") for side in ("onset", "offset")}
         middles = {f"{side}_median": _plain(found[side]["median"], "nothing matched") for side in ("onset", "offset")}
         rows.append(
             {
                 "system": Cell(run.system),
                 "detected": Cell(found["latency"]["detected"]),
-                "median": _plain(found["latency"]["median"], "nothing detected"),
-                "p90": _plain(found["latency"]["p90"], "nothing detected"),
                 "matched": Cell(found["matched"]),
                 **edges,
                 **middles,
-                "map": _plain(precision.get("mAP"), "returns have no scores"),
-                "map50": _plain(precision.get("mAP@0.5"), "returns have no scores"),
+                **{key: common.cell(score) for key, score in scores.items()},
             }
         )
-    notes = ("signed: negative is early; over all recordings together, without intervals",)
+    signed = "signed: negative is early; errors of edges are over all recordings together, without intervals"
+    notes = (signed, *common.interval_notes(runs[0], shown))
     return Table("when", "events: when they are detected", columns, tuple(rows), notes)
 
 

@@ -4,7 +4,7 @@ A case is the set of rows of one group (split further by the tags that are slice
 of the group column: whatever rows may depend on each other through, such as a subject or a recording.
 """
 
-from gnomon.core.suite import Suite, Verb
+from gnomon.core.suite import Suite, Tuning, Verb
 from gnomon.suites.labels.options import RunOptions, ScoreOptions, SimulateOptions, TemplateOptions
 
 SUITE = Suite(
@@ -18,4 +18,5 @@ SUITE = Suite(
     },
     tables="gnomon.suites.labels.views:tables",
     demo="gnomon.suites.labels.demo:steps",
+    tuning=Tuning(systems="systems", parameters="gnomon.suites.labels.systems:parameters"),
 )

@@ -1,7 +1,9 @@
 """The work of ``gnomon run labels``: prepared data as an artefact, one cell per system and fold.
 
 Groups are dealt into folds at random; a cell fits its system on all other folds and predicts its own, so that every
-row is predicted once by a system that has not seen its group.
+row is predicted once by a system that has not seen its group. Of a split into parts, systems are fitted on the train
+part and predict the part that was asked for; the train part by itself is dealt into folds. No row of another part is
+in the prepared data.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.partition import ALL, TRAIN, PartOptions
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.intake.memory import table_of
@@ -22,6 +25,8 @@ from gnomon.suites.labels import files, systems
 from gnomon.suites.labels.options import RunOptions
 
 FOLD = "__fold__"
+HELD, FITTED, OUT = 0, 1, -1
+"""Folds of a part: what is predicted, what is fitted on, and what is neither."""
 
 
 def feature_columns(options: RunOptions) -> list[str]:
@@ -44,9 +49,10 @@ def prepare(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) 
     group = arguments["group"]
     table = table_of(arguments["truth"], text=(files.ID, files.LABEL, group), name="truth").sort_by(files.ID)
     columns = {files.ID: table[files.ID], files.LABEL: table[files.LABEL]}
-    columns[FOLD] = pa.array(deal(table[group], arguments["folds"], arguments["seed"]))
+    folds = place(table[group], arguments["folds"], arguments["seed"], PartOptions(**arguments.get("part", {})))
+    columns[FOLD] = pa.array(folds)
     columns |= {f"x:{name}": _floats(table, name) for name in arguments["features"]}
-    pq.write_table(pa.table(columns), out / "data.parquet")
+    pq.write_table(pa.table(columns).filter(pa.array(folds != OUT)), out / "data.parquet")
 
 
 def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
@@ -56,7 +62,7 @@ def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> 
     names = [name for name in table.column_names if name.startswith("x:")]
     features = np.stack([table[name].to_numpy() for name in names], axis=1) if names else np.zeros((len(held), 0))
     labels = np.array(table[files.LABEL].to_pylist(), dtype=object)
-    system = systems.find(arguments["system"])()
+    system = systems.find(arguments["system"])(**arguments.get("parameters", {}))
     rng = generator(arguments["seed"], "labels", "run", str(arguments["fold"]))
     system.fit(features[~held], labels[~held].astype(np.str_), rng)
     predicted = np.asarray(system.predict(features[held]))
@@ -74,13 +80,26 @@ def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> 
     )
 
 
+def place(groups: Any, folds: int, seed: int, part: PartOptions, level: str = files.GROUP) -> Array:
+    """Return a fold per row: dealt out, or by the part that its group is in."""
+    if part.part == ALL:
+        return deal(groups, folds, seed)
+    names = groups.to_pylist()
+    of = part.parts(names, level)
+    parts = np.array([of[name] for name in names], dtype=object)
+    if part.part != TRAIN:
+        return np.where(parts == part.part, HELD, np.where(parts == TRAIN, FITTED, OUT))
+    found = np.full(len(names), OUT)
+    kept = parts == TRAIN
+    found[kept] = deal(groups.filter(pa.array(kept)), folds, seed)
+    return found
+
+
 def deal(groups: Any, folds: int, seed: int) -> Array:
     """Return a fold per row: groups are shuffled and dealt out in turn."""
     names, codes = np.unique(np.array(groups.to_pylist(), dtype=object).astype(np.str_), return_inverse=True)
     if len(names) < folds:
-        raise InputError(
-            f"{folds} folds need at least as many groups, but the truth has {len(names)}: give fewer --folds"
-        )
+        raise InputError(f"{folds} folds need at least as many groups, but there are {len(names)}: give fewer --folds")
     order = generator(seed, "labels", "folds").permutation(len(names))
     fold_of = np.empty(len(names), dtype=np.int64)
     fold_of[order] = np.arange(len(names)) % folds

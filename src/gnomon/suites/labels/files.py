@@ -54,6 +54,13 @@ class Truth:
     def __len__(self) -> int:
         return len(self.ids)
 
+    def take(self, rows: Array) -> Truth:
+        """Return some rows, by a mask ``(n,)``."""
+        mask = pa.array(rows)
+        groups = None if self.groups is None else self.groups.filter(mask)
+        tags = {name: values.filter(mask) for name, values in self.tags.items()}
+        return Truth(self.source, self.ids.filter(mask), self.labels.filter(mask), groups, tags, self.unused)
+
 
 @dataclass(frozen=True)
 class Aligned:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl", "npz")
@@ -42,15 +43,21 @@ class ScoreOptions(ScoringOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(EngineOptions):
+class RunOptions(PartOptions, EngineOptions):
     """``gnomon run labels``."""
 
     truth: Annotated[str, Option("table with id, label, group and numeric features", metavar="FILE", data=True)]
     systems: Annotated[
         tuple[str, ...],
-        Option("built-in system, package.module:Class or file.py:Class; may be repeated", metavar="SYSTEM"),
+        Option(
+            "built-in system, package.module:Class or file.py:Class, with parameters as NAME@key=value; "
+            "several with commas or repeated",
+            metavar="SYSTEM",
+        ),
     ] = ("majority", "stratified", "nearest_mean")
-    folds: Annotated[int, Option("folds over groups", low=2, high=100_000)] = 5
+    folds: Annotated[
+        int, Option("folds over groups; parts val and test have none: systems are fitted on train", low=2, high=100_000)
+    ] = 5
     group: Annotated[str, Option("column whose values are kept together and resampled", metavar="COLUMN")] = ""
     features: Annotated[
         tuple[str, ...],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,16 @@ import pyarrow.parquet as pq
 
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError
+from gnomon.core.partition import ALL, TRAIN
+from gnomon.core.samples import Samples
+from gnomon.core.systems import Spec, split
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake.memory import table_of
+from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.labels import cells, files, scoring, systems
+from gnomon.suites.labels import cells, files, samples, scoring, systems
 from gnomon.suites.labels.options import RunOptions, ScoreOptions
 
 
@@ -35,7 +40,14 @@ def run(options: RunOptions) -> Job:
     )
     truth = files.read_truth(asked)
     features = cells.feature_columns(options)
-    cells.deal(truth.groups, options.folds, options.seed)
+    chosen = {spec.text: spec for spec in map(systems.checked, split(options.systems))}
+    if not chosen:
+        raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
+    folds = cells.place(truth.groups, options.folds, options.seed, options, asked.group)
+    dealt = options.part in (ALL, TRAIN)
+    scheme = _scheme(truth, asked, features, options)
+    split_up = samples.of(truth, folds, features, options, None if dealt else cells.HELD)
+    truth = truth.take(folds != cells.OUT if dealt else folds == cells.HELD)
     path = _stored_truth(options)
     data = Node(
         "data",
@@ -46,20 +58,38 @@ def run(options: RunOptions) -> Job:
             "features": features,
             "folds": options.folds,
             "seed": options.seed,
+            **_part(options),
         },
         kind="artefact",
         context={"truth": os.fspath(path)},
     )
-    plan = Plan(_cell(name, fold, data, options) for name in options.systems for fold in range(options.folds))
-    return Job(plan, lambda outcome: _assemble(outcome, truth, asked, features, options))
+    tasks = {n: f"fold {n}" for n in range(options.folds)} if dealt else {cells.HELD: f"part {options.part}"}
+    plan = Plan(_cell(spec, fold, task, data, options) for spec in chosen.values() for fold, task in tasks.items())
+    return Job(plan, lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up))
 
 
-def _cell(system: str, fold: int, data: Node, options: RunOptions) -> Node:
-    arguments = {"identity": systems.identity(system), "fold": fold, "seed": options.seed}
-    labels = {"system": system, "task": f"fold {fold}", "seed": str(options.seed)}
-    name = f"{system} fold {fold}"
+def _scheme(truth: files.Truth, asked: ScoreOptions, features: list[str], options: RunOptions) -> dict[str, Any]:
+    """Return how rows are split, as the protocol records it."""
+    dealt = {"folds": options.folds, "by": asked.group}
+    if options.part == ALL:
+        return {**dealt, "features": features}
+    of = options.parts(truth.groups.to_pylist(), asked.group)  # type: ignore[union-attr]
+    return {**(dealt if options.part == TRAIN else {}), **options.split_record(of, asked.group), "features": features}
+
+
+def _part(options: RunOptions) -> dict[str, Any]:
+    """Return what the prepared data depends on where a part was asked for."""
+    chosen = {"part": options.part, "split": options.split, "split_seed": options.split_seed}
+    return {} if options.part == ALL else {"part": chosen}
+
+
+def _cell(spec: Spec, fold: int, task: str, data: Node, options: RunOptions) -> Node:
+    arguments = {"identity": systems.identity(spec.name), "fold": fold, "seed": options.seed}
+    arguments |= {"parameters": dict(spec.parameters)} if spec.parameters else {}
+    labels = {"system": spec.text, "task": task, "seed": str(options.seed)}
+    name = f"{spec} {task}"
     function = "gnomon.suites.labels.cells:fold"
-    context = {"system": system}
+    context = {"system": spec.name}
     return Node(name, function, arguments, {"data": data}, labels=labels, context=context, limits=options.limits())
 
 
@@ -85,35 +115,55 @@ def _stored_truth(options: RunOptions) -> Path:
 
 
 def _assemble(
-    outcome: Outcome, truth: files.Truth, asked: ScoreOptions, features: list[str], options: RunOptions
+    outcome: Outcome,
+    truth: files.Truth,
+    chosen: Mapping[str, Spec],
+    asked: ScoreOptions,
+    scheme: dict[str, Any],
+    options: RunOptions,
 ) -> list[Evaluation]:
     """Make an evaluation per system; one whose cells all failed is there too, with everything undefined."""
-    resolved = {"group": asked.group, "features": features, "store": os.fspath(options.store_folder())}
-    return [_evaluation(truth, name, outcome.of(system=name), asked, options, resolved) for name in options.systems]
+    return [_evaluation(truth, spec, outcome.of(system=name), asked, options, scheme) for name, spec in chosen.items()]
+
+
+def _audited(evaluations: list[Evaluation], chosen: Mapping[str, Spec], split_up: Samples) -> list[Evaluation]:
+    """Add what an audit needs: the rows that were fitted on and tested on, and which systems are trivial."""
+    trivial = [systems.trivial(spec.name) for spec in chosen.values()]
+    return [
+        replace(
+            evaluation,
+            samples=split_up,
+            audit=samples.audit(split_up, evaluation.audit),
+            facts={**evaluation.facts, **({TRIVIAL: True} if plain else {})},
+        )
+        for evaluation, plain in zip(evaluations, trivial, strict=True)
+    ]
 
 
 def _evaluation(
     truth: files.Truth,
-    system: str,
+    spec: Spec,
     outcome: Outcome,
     asked: ScoreOptions,
     options: RunOptions,
-    resolved: dict[str, Any],
+    scheme: dict[str, Any],
 ) -> Evaluation:
     parts = [pq.read_table(path / "labels.parquet") for path in outcome.done.values()]
     none = pa.table({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())})
-    aligned = files.read_predictions(files.Source(system, pa.concat_tables([none, *parts])), truth, asked)
+    aligned = files.read_predictions(files.Source(spec.text, pa.concat_tables([none, *parts])), truth, asked)
     evaluation = scoring.evaluate(truth, aligned, asked)
-    split = {"folds": options.folds, "by": asked.group, "features": resolved["features"]}
     return replace(
         evaluation,
         coverage={**evaluation.coverage, "complete": outcome.complete, "cells": outcome.coverage()},
-        protocol=replace(evaluation.protocol, split=split),
+        protocol=replace(evaluation.protocol, split=scheme),
         options={
             **opt.record(replace(options, truth=truth.source.where)),
-            **resolved,
-            "system": system,
-            "system_source": systems.identity(system),
+            "group": asked.group,
+            "features": scheme["features"],
+            "store": os.fspath(options.store_folder()),
+            "system": spec.text,
+            "parameters": dict(spec.parameters),
+            "system_source": systems.identity(spec.name),
         },
         inputs=evaluation.inputs[:1],
         findings=tuple(f for f in evaluation.findings if f.id != "missing-predictions"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gnomon.audit import Audit
 from gnomon.core import options as opt
 from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
@@ -57,6 +58,7 @@ def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptio
         ledgers=ledgers,
         data=column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
         coverage=_coverage(truth, predictions, options, int(kept.sum())),
+        audit=Audit(made=("degenerate-targets",)),
         findings=(*findings, *_set_findings(class_set, tallies), *_general_findings(truth, predictions, options)),
         inputs=(files.describe(truth.source), files.describe(predictions.source)),
         options={
@@ -176,14 +178,13 @@ def _general_findings(truth: files.Truth, predictions: files.Aligned, options: S
                 "add a column 'group' (subject, recording), or --group id if every row is independent",
             )
         )
-    if predictions.missing:
-        policy = {"wrong": "counted as wrong", "skip": "left out"}[options.missing]
+    if predictions.missing and options.missing == "wrong":
         findings.append(
             Finding(
                 "missing-predictions",
                 "warning",
                 predictions.source.where,
-                f"{predictions.missing} of {len(truth)} ids have no prediction and are {policy}",
+                f"{predictions.missing} of {len(truth)} ids have no prediction and are counted as wrong",
                 "predict every id",
             )
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.audit.quantities import scales, units_and_frames
-from gnomon.audit.results import coverage, identities, no_op_arms, selection, trivial_baselines
+from gnomon.audit.results import coverage, identities, no_op_arms, same_predictions, selection, trivial_baselines
 from gnomon.audit.targets import degenerate_targets, unseen_classes
+from gnomon.core.canonical import digest
 from gnomon.core.seeds import generator
 from gnomon.core.signals import Labels
 from gnomon.core.tallies import Array, Tallies
@@ -95,6 +96,13 @@ def _idle_arm(leak: bool) -> Findings:
     )
 
 
+def _scored_twice(leak: bool) -> Findings:
+    """A file of predictions that was given under two names."""
+    said = {name: [p.codes.data for _, p in answers(seed=seed)] for seed, name in enumerate(("small", "large"))}
+    prints = {name: digest(parts) for name, parts in said.items()}
+    return same_predictions({**prints, "large": prints["small"]} if leak else prints)
+
+
 def _gaps(leak: bool) -> Findings:
     kept = CASES[:9] if leak else CASES
     return coverage(CASES, {"a": kept}, {"a": {CASES[9]: "timeout", CASES[10]: "timeout"}})
@@ -178,6 +186,7 @@ NUMBERS: tuple[Planted, ...] = (
     Planted("trivial-baselines", "trivial-baseline-wins", "guesses against the majority class", _majority),
     Planted("trivial-baselines", "baseline-missing", "a table without a trivial baseline", _no_baseline),
     Planted("no-op-arms", "no-op-arm", "an ablation with a switch that is not connected", _idle_arm),
+    Planted("same-predictions", "same-predictions", "a file that was scored under two names", _scored_twice),
     Planted("coverage", "partial-coverage", "3 of 12 cases dropped, one without a reason", _gaps),
     Planted("coverage", "coverage-differs", "two systems that dropped different cases", _other_gaps),
     Planted("coverage", "unexpected-cases", "a score for a case that was not asked for", _extra),

@@ -15,6 +15,8 @@ from gnomon.suites.events.systems._cells import RATE
 
 STEP_HZ = (1.1, 2.6)
 """Steps per second of people who walk."""
+LEAST_HOPS = 6
+"""Shortest frame, 2.4 s: it holds the slowest stride and some more."""
 _FLOOR = 1e-4
 """In (m/s^2)^2; keeps logarithms finite where a device lies still."""
 

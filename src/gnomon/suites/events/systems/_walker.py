@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.suites.events.systems._cells import RATE, Block, Cells
 from gnomon.suites.events.systems._results import Stretches, within
@@ -69,14 +70,32 @@ class Trace:
 class Walker(ABC):
     """Base of the recognisers of walking.
 
-    A subclass says how many hops a frame is long and what it makes of each, and may join these beliefs over time.
+    A subclass says what it makes of each frame, and may join these beliefs over time.
+
+    Parameters
+    ----------
+    window_s
+        Length of a frame; a whole number of hops is taken, the nearest.
+    bridged_s, bridging
+        Walks no farther apart than this are one, unless that is switched off.
+    shortest_s, dropping
+        Walks shorter than this are dropped, unless that is switched off.
     """
 
-    hops = 5
-    bridged_s = 1.2
-    shortest_s = 3.0
+    least_hops = 1
+    """Of a frame, for what is made of it."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self, *, window_s: float, bridged_s: float, shortest_s: float, bridging: bool = True, dropping: bool = True
+    ) -> None:
+        self.hops = round(window_s / HOP_S) if np.isfinite(window_s) else 0
+        if self.hops < self.least_hops:
+            raise InputError(f"window_s: expected at least {self.least_hops * HOP_S:g} s, but got {window_s:g}")
+        for name, value in (("bridged_s", bridged_s), ("shortest_s", shortest_s)):
+            if not 0 <= value < np.inf:
+                raise InputError(f"{name}: expected 0 s or more, but got {value:g}")
+        self.bridged_s = bridged_s if bridging else 0.0
+        self.shortest_s = shortest_s if dropping else 0.0
         self.reset()
 
     @abstractmethod

@@ -22,7 +22,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.suites.events.systems._spectra import spectra
+from gnomon.suites.events.systems._spectra import LEAST_HOPS, spectra
 from gnomon.suites.events.systems._walker import HOP, HOP_S, WALKING, Steady, Walker, hops_of
 
 LEVELS = (0.3, 0.8, 2.0)
@@ -31,23 +31,46 @@ STATES = 2 * (len(LEVELS) + 1)
 """Those of not walking first, from weak to strong; then those of walking."""
 _FEATURES = 6
 _SHORT_HOPS = 3
-_LAG = 10
-_PRIOR = 1.0
-"""Imagined hops per state, with the spread of all hops, and per pair of states; keeps rare states sane."""
 
 
 class HiddenMarkovWalker(Walker):
-    """A hidden Markov model of walking; needs training, and tells how sure it is."""
+    """A hidden Markov model of walking; needs training, and tells how sure it is.
 
-    hops = 9
+    Parameters
+    ----------
+    lag_s, smoothing
+        How far ahead is looked before a hop is judged, in whole hops; not at all if smoothing is switched off.
+    prior
+        Imagined hops per state, with the spread of all hops, and per pair of states; keeps rare states sane.
+    others
+        Those of :class:`Walker`.
+    """
 
-    def __init__(self) -> None:
+    least_hops = LEAST_HOPS
+
+    def __init__(
+        self,
+        *,
+        lag_s: float = 4.0,
+        prior: float = 1.0,
+        window_s: float = 3.6,
+        bridged_s: float = 1.2,
+        shortest_s: float = 3.0,
+        smoothing: bool = True,
+        bridging: bool = True,
+        dropping: bool = True,
+    ) -> None:
+        if not 0 <= lag_s < np.inf or not 0 < prior < np.inf:
+            raise InputError(f"expected lag_s of 0 or more and a prior above 0, but got {lag_s:g} and {prior:g}")
+        self.lag, self.prior = round(lag_s / HOP_S) if smoothing else 0, prior
         self.counts = np.zeros(STATES)
         self.sums = np.zeros((STATES, _FEATURES))
         self.products = np.zeros((STATES, _FEATURES, _FEATURES))
         self.follows = np.zeros((STATES, STATES))
         self.model: Model | None = None
-        super().__init__()
+        super().__init__(
+            window_s=window_s, bridged_s=bridged_s, shortest_s=shortest_s, bridging=bridging, dropping=dropping
+        )
 
     def train(self, recs: Iterable[Any], labels: Sequence[Mapping[str, Any]]) -> None:
         """Add one recording to what is known; labels have ``t1``, ``t2`` (seconds) and ``label``."""
@@ -59,7 +82,7 @@ class HiddenMarkovWalker(Walker):
             walking = before > np.searchsorted(ends, middles, side="right")
             self._count(_features(frames), walking)
         if self.counts[: STATES // 2].any() and self.counts[STATES // 2 :].any():
-            self.model = _fitted(self.counts, self.sums, self.products, self.follows)
+            self.model = _fitted(self.counts, self.sums, self.products, self.follows, self.prior)
         self.reset()
 
     def process(self, recs: Iterable[Any]) -> None:
@@ -78,7 +101,7 @@ class HiddenMarkovWalker(Walker):
 
     def belief(self) -> Any:
         """Return the smoother of the fitted model."""
-        return Steady() if self.model is None else Smoother(self.model)
+        return Steady() if self.model is None else Smoother(self.model, self.lag)
 
     def _count(self, features: Array, walking: Array) -> None:
         """Add hops of a piece to the sums."""
@@ -117,10 +140,10 @@ class Model:
 
 
 class Smoother:
-    """Probabilities of walking with a fixed lag; remembers the hops whose lag is not over."""
+    """Probabilities of walking with a fixed lag, in hops; remembers the hops whose lag is not over."""
 
-    def __init__(self, model: Model) -> None:
-        self.model = model
+    def __init__(self, model: Model, lag: int) -> None:
+        self.model, self.lag = model, lag
         self.ahead = np.zeros((0, STATES))
         """Probabilities of the states given all hops up to each, for hops that are not settled."""
         self.likely = np.zeros((0, STATES))
@@ -137,18 +160,18 @@ class Smoother:
             prior = ahead[index] @ self.model.follows
         self.now = prior
         self.ahead, self.likely = np.concatenate([self.ahead, ahead]), np.concatenate([self.likely, likely])
-        return self._settle(len(self.ahead) - _LAG)
+        return self._settle(len(self.ahead) - self.lag)
 
     def end(self) -> Array:
         """Return beliefs of the hops that are left, with as much lag as there is."""
-        self.likely = np.concatenate([self.likely, np.ones((_LAG, STATES))])
+        self.likely = np.concatenate([self.likely, np.ones((self.lag, STATES))])
         return self._settle(len(self.ahead))
 
     def _settle(self, count: int) -> Array:
         if count <= 0:
             return np.zeros(0)
         back = np.ones((count, STATES))
-        for lag in range(_LAG, 0, -1):
+        for lag in range(self.lag, 0, -1):
             back = (self.likely[lag : lag + count] * back) @ self.model.follows.T
             back /= back.sum(axis=1, keepdims=True)
         both = self.ahead[:count] * back
@@ -172,16 +195,16 @@ def _features(frames: Array) -> Array:
     return np.stack(columns, axis=1)
 
 
-def _fitted(counts: Array, sums: Array, products: Array, follows: Array) -> Model:
+def _fitted(counts: Array, sums: Array, products: Array, follows: Array, prior: float) -> Model:
     """Return the model of sums; states are drawn a little towards all hops, so that a rare one has a spread too."""
     mean = sums.sum(axis=0) / counts.sum()
     spread = products.sum(axis=0) / counts.sum() - np.outer(mean, mean)
-    weight = (counts + _PRIOR)[:, np.newaxis]
-    means = (sums + _PRIOR * mean) / weight
-    second = (products + _PRIOR * (spread + np.outer(mean, mean))) / weight[:, :, np.newaxis]
+    weight = (counts + prior)[:, np.newaxis]
+    means = (sums + prior * mean) / weight
+    second = (products + prior * (spread + np.outer(mean, mean))) / weight[:, :, np.newaxis]
     covariances = second - np.einsum("si,sj->sij", means, means) + 1e-6 * np.eye(len(mean))
     factors = np.linalg.cholesky(covariances)
     offsets = -np.log(np.einsum("sii->si", factors)).sum(axis=1)
-    steps = follows + _PRIOR
-    shares = (counts + _PRIOR) / (counts + _PRIOR).sum()
+    steps = follows + prior
+    shares = (counts + prior) / (counts + prior).sum()
     return Model(means, np.linalg.inv(factors), offsets, steps / steps.sum(axis=1, keepdims=True), shares)

@@ -38,14 +38,21 @@ class Rules:
         In m/s; how fast people go, where no fix says when they left.
     """
 
-    near_m: float = 60.0
-    share: float = 0.75
-    dwell_s: float = 300.0
-    far_m: float = 100.0
-    away_s: float = 120.0
-    again_s: float = 420.0
-    worst_m: float = 100.0
-    pace: float = 3.0
+    near_m: float
+    share: float
+    dwell_s: float
+    far_m: float
+    away_s: float
+    again_s: float
+    worst_m: float
+    pace: float
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if not 0 <= value < math.inf:
+                raise InputError(f"{name}: expected 0 or more, but got {value:g}")
+        if not self.pace:
+            raise InputError("pace: expected more than 0 m/s")
 
 
 class Fix(NamedTuple):
@@ -69,10 +76,26 @@ class Stay:
 
 
 class VisitDetector:
-    """Returns every ``visit`` to a place, and every ``path`` from one to the next."""
+    """Returns every ``visit`` to a place, and every ``path`` from one to the next.
 
-    def __init__(self, rules: Rules | None = None) -> None:
-        self.rules = rules or Rules()
+    The parameters are those of :class:`Rules`; without `rejoining`, who has left and is back has been there twice.
+    """
+
+    def __init__(
+        self,
+        *,
+        near_m: float = 60.0,
+        share: float = 0.75,
+        dwell_s: float = 300.0,
+        far_m: float = 100.0,
+        away_s: float = 120.0,
+        again_s: float = 420.0,
+        worst_m: float = 100.0,
+        pace: float = 3.0,
+        rejoining: bool = True,
+    ) -> None:
+        again_s = again_s if rejoining else 0.0
+        self.rules = Rules(near_m, share, dwell_s, far_m, away_s, again_s, worst_m, pace)
         self.reset()
 
     def reset(self) -> None:

@@ -1,8 +1,9 @@
 """Systems for ``labels``: what can be fitted on some groups and predicts labels for others.
 
 The interface, by structure: ``fit(features, labels, rng)`` with ``features`` ``(n, d)`` floats and ``labels`` ``(n,)``
-text, then ``predict(features) -> (n,) text``. A system never sees the labels that it is scored on. The built-in
-ones are toys that every table should contain: what is not better than them is not good.
+text, then ``predict(features) -> (n,) text``. A system never sees the labels that it is scored on. What its constructor
+takes by keyword are its parameters, given as ``NAME@key=value``. The built-in ones are toys that every table should
+contain: what is not better than them is not good.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.loading import find_class, source_identity
+from gnomon.core.systems import Spec, known_parameters
+from gnomon.core.systems import checked as checked_spec
 from gnomon.core.tallies import Array
 
 
@@ -29,6 +32,8 @@ class System(Protocol):
 class Majority:
     """Always the most frequent label of the training rows (ties: the first in order)."""
 
+    trivial = True
+
     def fit(self, features: Array, labels: Array, rng: np.random.Generator) -> None:
         """Count labels."""
         del features, rng
@@ -43,6 +48,8 @@ class Majority:
 class Stratified:
     """Labels drawn at random with the shares of the training rows."""
 
+    trivial = True
+
     def fit(self, features: Array, labels: Array, rng: np.random.Generator) -> None:
         """Count labels."""
         del features
@@ -56,7 +63,20 @@ class Stratified:
 
 
 class NearestMean:
-    """The class whose mean feature vector is nearest, features scaled to unit spread."""
+    """The class whose mean feature vector is nearest.
+
+    Parameters
+    ----------
+    scaling
+        Whether features are scaled to unit spread first.
+    shrinkage
+        How far the means of the classes are drawn towards the mean of all rows: 0 not at all, 1 onto it.
+    """
+
+    def __init__(self, *, scaling: bool = True, shrinkage: float = 0.0) -> None:
+        if not 0 <= shrinkage <= 1:
+            raise InputError(f"shrinkage: expected 0 to 1, but got {shrinkage:g}")
+        self.scaling, self.shrinkage = scaling, shrinkage
 
     def fit(self, features: Array, labels: Array, rng: np.random.Generator) -> None:
         """Average the features of each class."""
@@ -65,10 +85,11 @@ class NearestMean:
             raise InputError("nearest_mean needs numeric feature columns, but the truth table has none")
         self.centre = features.mean(axis=0)
         spread = features.std(axis=0)
-        self.scale = np.where(spread > 0, spread, 1.0)
+        self.scale = np.where((spread > 0) & self.scaling, spread, 1.0)
         self.names = np.unique(labels)
         scaled = (features - self.centre) / self.scale
-        self.means = np.stack([scaled[labels == name].mean(axis=0) for name in self.names])
+        means = np.stack([scaled[labels == name].mean(axis=0) for name in self.names])
+        self.means = (1 - self.shrinkage) * means  # the mean of all rows is 0 here
 
     def predict(self, features: Array) -> Array:
         """Find the nearest mean."""
@@ -83,6 +104,21 @@ BUILTIN: dict[str, type[Any]] = {"majority": Majority, "stratified": Stratified,
 def find(name: str) -> type[Any]:
     """Return the class of a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``."""
     return find_class(name, ("fit", "predict"), "system", BUILTIN)
+
+
+def trivial(name: str) -> bool:
+    """Say whether a system declares itself a trivial baseline, by an attribute ``trivial`` of its class."""
+    return getattr(find(name), "trivial", False) is True
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a system with their defaults."""
+    return known_parameters(find(name))
+
+
+def checked(spec: Spec) -> Spec:
+    """Return a system with its parameters; refuse those that it does not have."""
+    return checked_spec(spec, parameters(spec.name)) if spec.parameters else spec
 
 
 def identity(name: str) -> str:

@@ -1,0 +1,41 @@
+"""``gnomon ablate SUITE``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from gnomon.cli.tuned import TunedGroup
+from gnomon.core.suite import Suite
+
+
+def _ablate(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
+    from gnomon.cli.tuned import show
+    from gnomon.tuning import perform_ablation
+
+    without, metric = given.pop("without", ()), given.pop("metric", "")
+    result = perform_ablation(suite.name, given, without, metric, stream=sys.stderr)
+    show(result, as_json)
+    return 0 if result.complete else 1
+
+
+OWN = (
+    click.Option(
+        ["--without"],
+        multiple=True,
+        required=True,
+        metavar="A,B",
+        help="Switches of the system, each turned off by itself.",
+    ),
+    click.Option(["--metric"], metavar="NAME", help="Measure that is shown.  [default: the headline]"),
+)
+command = TunedGroup(
+    "ablate",
+    _ablate,
+    OWN,
+    decides_part=False,
+    help="Switch off parts of a system, one at a time, and show what each is worth.",
+    no_args_is_help=True,
+)

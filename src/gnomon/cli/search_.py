@@ -1,0 +1,45 @@
+"""``gnomon search SUITE``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from gnomon.cli.tuned import TunedGroup
+from gnomon.core.suite import Suite
+
+
+def _search(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
+    from gnomon.cli.tuned import show
+    from gnomon.core import grids
+    from gnomon.tuning import perform_search
+
+    axes = grids.parse(given.pop("grid", ()))
+    metric, random = given.pop("metric"), given.pop("random", 0)
+    result = perform_search(suite.name, given, axes, metric, random, stream=sys.stderr)
+    show(result, as_json)
+    return 0 if result.complete else 1
+
+
+OWN = (
+    click.Option(
+        ["--grid"],
+        multiple=True,
+        required=True,
+        metavar="KEY=A,B,C",
+        help="Values of a parameter; may be repeated, then every combination is tried. With --random also "
+        "KEY=LOW..HIGH and KEY=LOW..HIGH:log.",
+    ),
+    click.Option(["--metric"], required=True, metavar="NAME", help="Measure that decides."),
+    click.Option(["--random"], type=click.IntRange(1), metavar="N", help="Try N combinations, drawn with --seed."),
+)
+command = TunedGroup(
+    "search",
+    _search,
+    OWN,
+    decides_part=True,
+    help="Search a system's parameters on the validation part; the test part is not read.",
+    no_args_is_help=True,
+)

@@ -1,0 +1,140 @@
+"""What the measures of boxes are given, and how it is matched: boxes of truth and prediction within their groups.
+
+Conventions
+-----------
+- Boxes are in metres, in one of the forms of :mod:`gnomon.numerics.solids`; the sides may use different ones.
+- Classes are given to both sides or to neither; boxes of different classes, or of different scenes, never meet.
+- Scores belong to predictions and rise with certainty.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.signals import NONE, Boxes, same_frame
+from gnomon.core.tallies import Array, union
+from gnomon.measures import _stretches
+from gnomon.measures._reading import encode
+from gnomon.numerics import assignment
+from gnomon.numerics.boxes import Codes, Floats, Overlaps, overlaps
+from gnomon.numerics.solids import ALIGNED, Solids, in_order, solids
+
+SIDES = ("truth", "prediction")
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Both sides: boxes, their classes as codes into ``labels``, their scenes, and scores of the prediction."""
+
+    truth: Solids
+    prediction: Solids
+    classes: tuple[Codes, Codes]
+    scenes: tuple[Codes, Codes]
+    labels: list[Any]
+    scores: Floats | None = None
+
+    def meeting(self, least: float) -> Overlaps:
+        """Return the pairs of one scene and class with a common volume and at least this IoU."""
+        size = max(len(self.labels), 1)
+        true, returned = (scene * size + code for scene, code in zip(self.scenes, self.classes, strict=True))
+        return overlaps(self.truth, self.prediction, (true, returned), least=least)
+
+    def matched(self, iou: float, order: str) -> Overlaps:
+        """Match one to one; see :mod:`gnomon.numerics.assignment`."""
+        least = 0.0 if order == "hungarian-then-filter" else iou - assignment.SLACK
+        pairs = self.meeting(least)
+        return pairs.take(assignment.match(pairs, iou, order, self.scores, self.places))
+
+    def hits(self, thresholds: Array) -> Array:
+        """Say for each threshold which predictions find a free truth, by falling score: ``(thresholds, M)``."""
+        pairs = self.meeting(float(thresholds.min()) - assignment.SLACK)
+        ranked = assignment.by_score(pairs, self.scores, self.places)
+        out = np.zeros((len(thresholds), len(self.prediction)), np.bool_)
+        for row, threshold in zip(out, thresholds.tolist(), strict=True):
+            reached = pairs.iou[ranked] >= threshold - assignment.SLACK
+            row[pairs.j[assignment.greedy(pairs, ranked[reached])]] = True
+        return out
+
+    def places(self) -> tuple[Codes, Codes]:
+        """Number the boxes of each side by where they are, whatever their order and that of their vertices."""
+        return _places(self.truth), _places(self.prediction)
+
+    def count(self, codes: Codes) -> Codes:
+        """Count boxes by class."""
+        return np.bincount(codes, minlength=len(self.labels))
+
+
+def read(
+    truth: Any,
+    prediction: Any,
+    *,
+    classes: tuple[Any, Any] = (None, None),
+    scenes: tuple[Any, Any] = (None, None),
+    score: Any = None,
+) -> Pair:
+    """Read plain arrays or sequences; without classes there are no labels."""
+    first, second = (solids(side, name) for side, name in zip((truth, prediction), SIDES, strict=True))
+    lengths = len(first), len(second)
+    for side, name, given, n in zip(
+        SIDES * 2, ("class",) * 2 + ("scene",) * 2, classes + scenes, lengths * 2, strict=True
+    ):
+        _check_length(f"{side}_{name}", given, n)
+    labels, *codes = encode(*classes, lengths)
+    _, *places = encode(*scenes, lengths)
+    _check_length("score", score, lengths[1])
+    return Pair(first, second, (codes[0], codes[1]), (places[0], places[1]), labels, _scores(score))
+
+
+def paired(truth: Boxes, prediction: Boxes) -> Pair:
+    """Take both sides of one scene as signals."""
+    same_frame(truth, prediction)
+    labels = union([truth.classes, prediction.classes])
+    codes = []
+    for side, name in ((truth, "truth"), (prediction, "prediction")):
+        if len(side) and int(side.codes.min()) == NONE:
+            raise InputError(f"{name}: box {int(side.codes.argmin())} has no class; every box needs one")
+        lookup = np.array([labels.index(label) for label in side.classes], np.int64)
+        codes.append(lookup[side.codes] if len(side) else np.zeros(0, np.int64))
+    first, second = solids(truth.geometry, "truth"), solids(prediction.geometry, "prediction")
+    one = np.zeros(len(first), np.int64), np.zeros(len(second), np.int64)
+    scores = None if prediction.scores is None else np.array(prediction.scores)
+    return Pair(first, second, (codes[0], codes[1]), one, list(labels), scores)
+
+
+def threshold(iou: Any) -> float:
+    """Return one threshold of IoU, above 0 and up to 1."""
+    values = _stretches.limits(iou, "iou")
+    if np.ndim(iou):
+        raise InputError(f"iou: expected one number above 0 and up to 1, but got {iou!r:.80}")
+    return float(values[0])
+
+
+def _check_length(name: str, given: Any, n: int) -> None:
+    if given is not None and (not hasattr(given, "__len__") or len(given) != n):
+        found = len(given) if hasattr(given, "__len__") else repr(given)[:80]
+        raise InputError(f"{name}: expected one for each of {n} boxes, but got {found}")
+
+
+def _scores(score: Any) -> Floats | None:
+    if score is None:
+        return None
+    try:
+        values = np.array(score, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"score: expected numbers, but got {score!r:.80}") from error
+    if values.ndim != 1 or not np.isfinite(values).all():
+        raise InputError(f"score: expected finite numbers, one for each prediction, but got {score!r:.80}")
+    return values
+
+
+def _places(boxes: Solids) -> Codes:
+    keys = [*boxes.low.T, *boxes.high.T]
+    if (boxes.stand != ALIGNED).any():
+        keys += [*in_order(boxes.corners()).reshape(len(boxes), -1).T]
+    place = np.empty(len(boxes), np.int64)
+    place[np.lexsort(keys)] = np.arange(len(boxes))
+    return place

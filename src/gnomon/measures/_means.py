@@ -1,0 +1,41 @@
+"""F1 of means, which is not the mean of F1: a macro precision and a macro recall put together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.tallies import Array, Totals
+from gnomon.measures import averaging
+from gnomon.measures.averaging import ClassSet, ZeroDivision
+
+
+@dataclass(frozen=True)
+class F1OfMeans(Measure):
+    """Harmonic mean of macro precision and macro recall over a class set; a family adds how it tallies."""
+
+    classes: ClassSet = "union"
+    zero_division: ZeroDivision = None
+
+    def __post_init__(self) -> None:
+        averaging.check(self.classes, self.zero_division)
+
+    def freeze(self, totals: Totals) -> Array:
+        """Resolve the class set on the whole."""
+        return averaging.freeze(self.classes, totals)
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array:
+        """Classes with truth here."""
+        present = totals["truth"] > 0
+        return np.asarray(present if frozen is None else present[..., frozen])
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Average both, then combine them; 0 where both are 0, undefined where one is."""
+        precision, recall = (
+            averaging.averaged(kind, "macro", totals, frozen, self.classes, self.zero_division)
+            for kind in ("precision", "recall")
+        )
+        mean = Scored.ratio(2 * precision.values * recall.values, precision.values + recall.values)
+        return Scored(mean.values, precision.defined & recall.defined)

@@ -1,0 +1,251 @@
+"""Change of single points: each is unchanged, added or removed.
+
+Every point of both scans has one true class and one predicted class. Points of the reference can be unchanged or
+removed, those of the comparison unchanged or added; all of them count together.
+
+Conventions
+-----------
+- Labels are codes: 0 ``NoChange``, 1 ``Add`` (only in the comparison), 2 ``Remove`` (only in the reference).
+- ``truth, prediction`` in this order; rows of the confusion matrix are truth. Bytes are counted fastest.
+
+Measures
+--------
+accuracy
+    Points with the right class over points. Most points do not change, so it says little.
+precision, recall, F1 of a class
+    tp / predicted, tp / truth, 2 tp / (truth + predicted).
+macro
+    Mean over the three classes (``macro3``), and over Add and Remove alone (``macro2``), which unchanged points cannot
+    carry. Macro F1 is the mean of the classes' F1; the F1 of macro precision and recall is another number.
+
+Undefined cases
+---------------
+No points: everything. A class that is neither true nor predicted has no F1, one that is not predicted no precision, one
+that is not true no recall; a macro average leaves out a class without the value, unless ``zero_division`` names one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.measure import Measure, Scored
+from gnomon.core.scans import BOX_CLASSES, CHANGES, PointLabels
+from gnomon.core.signals import Labels
+from gnomon.core.tallies import Array, Tallies, Totals
+from gnomon.measures import classification
+from gnomon.measures._means import F1OfMeans
+from gnomon.measures.averaging import AveragedRatio, ClassSet, Kind, ZeroDivision
+from gnomon.numerics.counting import confusion
+
+FIELDS = ("tp", "truth", "predicted")
+
+
+class PointCounts(classification.ClassCounts):
+    """Base of the measures over points; tallied as classification is, and faster where codes are bytes."""
+
+    signal: ClassVar[type] = PointLabels
+    family: ClassVar[str] = "points"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"point_{super().name}"  # type: ignore[safe-super]
+
+    def tally(self, truth: Labels, prediction: Labels) -> Tallies:
+        """Count one scene."""
+        same = truth.classes == prediction.classes and len(truth) == len(prediction)
+        if not same or any(side.codes.dtype != np.uint8 for side in (truth, prediction)):
+            return super().tally(truth, prediction)
+        table = confusion(truth.codes, prediction.codes, len(truth.classes))
+        fields = {name: values[np.newaxis] for name, values in _marginals(table).items()}
+        return Tallies(classification.LAYOUT, {"class": truth.classes}, {**fields, "n": np.array([len(truth)])})
+
+    def why(self, totals: Totals) -> str:
+        """As for labels, in terms of points."""
+        return super().why(totals).replace("no samples", "no points")  # type: ignore[safe-super]
+
+
+def _marginals(table: Array) -> dict[str, Array]:
+    return dict(zip(FIELDS, (np.diagonal(table).copy(), table.sum(axis=1), table.sum(axis=0)), strict=True))
+
+
+class PointAccuracy(PointCounts, classification.Accuracy):
+    """Share of points with the right class."""
+
+    title = "accuracy of points"
+
+
+@dataclass(frozen=True)
+class _Averaged(PointCounts, AveragedRatio):
+    """A ratio averaged over the three classes, or over those given."""
+
+    classes: ClassSet = CHANGES
+    zero_division: ZeroDivision = None
+
+    @property
+    def name(self) -> str:
+        """Column key; it tells how many classes there are."""
+        if isinstance(self.classes, str):
+            return super().name
+        return f"point_{self.average}{len(self.classes)}_{self.kind}"
+
+
+class PointF1(_Averaged):
+    """F1 of points: the mean of the classes' F1."""
+
+    title, kind = "F1 of points", "f1"
+
+
+class PointPrecision(_Averaged):
+    """Precision of points."""
+
+    title, kind = "precision of points", "precision"
+
+
+class PointRecall(_Averaged):
+    """Recall of points."""
+
+    title, kind = "recall of points", "recall"
+
+
+@dataclass(frozen=True)
+class PointF1OfMeans(PointCounts, F1OfMeans):
+    """Harmonic mean of macro precision and macro recall, which is not the mean of the classes' F1."""
+
+    classes: ClassSet = CHANGES
+    title: ClassVar[str] = "F1 of macro precision and recall of points"
+
+    @property
+    def name(self) -> str:
+        """Column key; it tells how many classes there are."""
+        return f"point_f1_of_macro{self.classes if isinstance(self.classes, str) else len(self.classes)}_means"
+
+    def why(self, totals: Totals) -> str:
+        """One of both is undefined."""
+        return "macro precision or macro recall is undefined" if int(totals["n"]) else "no points"
+
+
+@dataclass(frozen=True)
+class _OfClass(PointCounts, classification.ClassF1):
+    zero_division: ZeroDivision = None
+    kind: ClassVar[Kind]
+
+
+class PointClassF1(_OfClass):
+    """F1 of the points of one class."""
+
+    title, kind = "F1 of the points of a class", "f1"
+
+
+class PointClassPrecision(_OfClass):
+    """Precision of the points of one class."""
+
+    title, kind = "precision of the points of a class", "precision"
+
+
+class PointClassRecall(_OfClass):
+    """Recall of the points of one class."""
+
+    title, kind = "recall of the points of a class", "recall"
+
+
+MEASURES: tuple[Measure, ...] = (
+    PointAccuracy(),
+    PointF1(),
+    PointF1(classes=BOX_CLASSES),
+    PointF1(average="micro", classes="union"),
+    PointPrecision(),
+    PointPrecision(classes=BOX_CLASSES),
+    PointRecall(),
+    PointRecall(classes="present"),
+    PointF1OfMeans(),
+    PointF1OfMeans(classes=BOX_CLASSES),
+    PointClassF1("Add"),
+    PointClassPrecision("Remove"),
+    PointClassRecall("0", 0),
+)
+
+
+def evaluate(truth: Sequence[int] | Array, prediction: Sequence[int] | Array) -> dict[str, Any]:
+    """Score the points of one scene, or of many put together.
+
+    Parameters
+    ----------
+    truth, prediction
+        Codes 0, 1 and 2, one per point, of equal length.
+
+    Returns
+    -------
+    dict
+        ``accuracy``; ``per_class`` by name (``precision, recall, f1, support, predicted, tp``); ``macro3`` over the
+        three classes and ``macro2`` over Add and Remove (``precision, recall, f1`` and ``f1_of_means``, the F1 of the
+        two means); ``confusion`` (rows truth, columns prediction); ``classes``; ``n``; ``undefined`` by name.
+
+    Examples
+    --------
+    >>> result = evaluate([0, 0, 1, 2], [0, 1, 1, 0])
+    >>> result["accuracy"], result["per_class"]["Add"]["precision"], result["macro2"]["recall"]
+    (0.5, 0.5, 0.5)
+    >>> result["undefined"]["per_class.Remove.precision"]
+    "class 'Remove' does not occur in prediction"
+    """
+    true, predicted = (_codes(side, name) for side, name in ((truth, "truth"), (prediction, "prediction")))
+    table = confusion(true, predicted, len(CHANGES))
+    totals = Totals({**_marginals(table), "n": np.asarray(len(true))}, {"class": CHANGES})
+    undefined: dict[str, str] = {}
+    result: dict[str, Any] = {"accuracy": _value(PointAccuracy(), totals, "accuracy", undefined)}
+    result["per_class"] = {label: _of_class(label, totals, undefined) for label in CHANGES}
+    for name, classes in (("macro3", CHANGES), ("macro2", BOX_CLASSES)):
+        measures: dict[str, Measure] = {
+            "precision": PointPrecision(classes=classes),
+            "recall": PointRecall(classes=classes),
+            "f1": PointF1(classes=classes),
+            "f1_of_means": PointF1OfMeans(classes=classes),
+        }
+        result[name] = {kind: _value(each, totals, f"{name}.{kind}", undefined) for kind, each in measures.items()}
+    return {
+        **result,
+        "confusion": table.tolist(),
+        "classes": list(CHANGES),
+        "n": len(true),
+        "undefined": undefined,
+    }
+
+
+def _codes(labels: Sequence[int] | Array, side: str) -> Array:
+    wanted = f"{side}: expected one code 0 (NoChange), 1 (Add) or 2 (Remove) per point"
+    try:
+        array = np.asarray(labels)
+    except ValueError as error:
+        raise InputError(f"{wanted}: {error}") from error
+    if array.shape == (0,):
+        return np.zeros(0, np.uint8)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise InputError(f"{wanted}, but got {array.dtype} {array.shape}")
+    return array
+
+
+def _value(measure: Measure, totals: Totals, name: str, undefined: dict[str, str]) -> float | None:
+    scored: Scored = measure.score(totals)
+    if bool(scored.defined):
+        return float(scored.values)
+    undefined[name] = measure.why(totals)
+    return None
+
+
+def _of_class(label: str, totals: Totals, undefined: dict[str, str]) -> dict[str, Any]:
+    measures: dict[str, Measure] = {
+        "precision": PointClassPrecision(label),
+        "recall": PointClassRecall(label),
+        "f1": PointClassF1(label),
+    }
+    where = f"per_class.{label}."
+    ratios = {kind: _value(measure, totals, where + kind, undefined) for kind, measure in measures.items()}
+    index = CHANGES.index(label)
+    tp, support, predicted = (int(totals[name][index]) for name in FIELDS)
+    return {**ratios, "support": support, "predicted": predicted, "tp": tp}

@@ -1,0 +1,119 @@
+"""Arms: runs of one system in different settings over the same cases, and what can be said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gnomon.audit.results import no_op_arms
+from gnomon.core.errors import InputError, counted
+from gnomon.core.evidence import Finding
+from gnomon.core.measure import Measure
+from gnomon.core.systems import Value, written
+from gnomon.core.table import Cell
+from gnomon.inference.paired import Paired, compare
+from gnomon.runs.run import Run
+from gnomon.runs.tables import cell
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One setting of a system and its run."""
+
+    name: str
+    """What tables and findings call it."""
+    run: Run
+    setting: Mapping[str, Value] = field(default_factory=dict)
+    default: bool = False
+    """Whether it is the system as it was given."""
+
+    @property
+    def failure(self) -> str:
+        """Why the arm has no score over all cases; nothing when it has."""
+        return failure(self.run)
+
+    def value(self, measure: Measure) -> float | None:
+        """Return the score by a measure; None where it failed or is undefined."""
+        score = self.run.find(measure.name)
+        return None if score is None or self.failure else score.value
+
+    def cell(self, measure: Measure) -> Cell:
+        """Return the score by a measure with its interval; of an arm that failed, only that."""
+        failed = Cell(None, why="failed", mark="partial")
+        return failed if self.failure else cell(self.run.find(measure.name), measure)
+
+    def __str__(self) -> str:
+        return f"{self.name} ({settings(self.setting)})" if self.setting else self.name
+
+
+def settings(setting: Mapping[str, Value]) -> str:
+    """Return a setting as text.
+
+    >>> settings({"eps": 0.02, "merging": False})
+    'eps=0.02 merging=false'
+    """
+    return " ".join(f"{key}={written(value)}" for key, value in setting.items())
+
+
+def failure(run: Run) -> str:
+    """Say why a run is not complete; nothing when it is."""
+    if run.complete:
+        return ""
+    cells: Any = run.coverage.get("cells")
+    if not cells or not cells["missing"]:
+        return "partial"
+    return f"failed in {len(cells['missing'])} of {counted(cells['total'], 'cell')}: {cells['missing'][0]['why']}"
+
+
+def measure_of(run: Run, name: str) -> Measure:
+    """Return a measure of a run by name (default: the headline); refuse one that it does not have."""
+    by_name = {measure.name: measure for measure in run.measures}
+    if name and name not in by_name:
+        raise InputError(f"--metric {name!r}: no such measure in these runs; they have {', '.join(list(by_name)[:12])}")
+    return by_name[name] if name else run.measures[0]
+
+
+def paired(measure: Measure, a: Arm, b: Arm) -> Paired:
+    """Compare two arms over the same cases; where one failed, the difference is undefined with the reason."""
+    for arm in (a, b):
+        if arm.failure:
+            return Paired(None, None, None, None, 0, False, None, f"{arm.name} {arm.failure}")
+    return compare(measure, a.run.groups(measure), b.run.groups(measure))
+
+
+def told_apart(found: Paired) -> bool:
+    """Say whether a difference is distinguishable from none: its interval does not hold 0, and p is below 0.05.
+
+    Both are asked for, since an arm is looked at because it came out best, and validation parts are small: an interval
+    over five groups may miss 0 where no swap test over five groups can tell anything.
+    """
+    held = found.low is not None and found.high is not None and found.low <= 0 <= found.high
+    return not held and found.p is not None and found.p < ALPHA
+
+
+def no_ops(arms: Sequence[Arm]) -> tuple[Finding, ...]:
+    """Find arms whose tallies are the same in every case; those that failed are no arms here."""
+    return no_op_arms({arm.name: arm.run.tallies for arm in arms if not arm.failure})
+
+
+def failures(arms: Sequence[Arm]) -> tuple[str, ...]:
+    """Return the reasons why arms failed, each with those that it holds for."""
+    found: dict[str, list[str]] = {}
+    for arm in arms:
+        if arm.failure:
+            found.setdefault(arm.failure, []).append(arm.name)
+    return tuple(f"{', '.join(names)} {why}" for why, names in found.items())
+
+
+def part_of(run: Run) -> str:
+    """Say which part of the groups a run was scored on; nothing where it was all of them."""
+    part = run.manifest["protocol"]["split"].get("part", "")
+    return f", on the {part} part" if part else ""
+
+
+def said(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """Return findings as notes under a table."""
+    return tuple(f"{finding.severity}: {finding.evidence}; {finding.remedy}" for finding in findings)

@@ -1,0 +1,220 @@
+"""The audit of several runs: what only shows when they stand side by side.
+
+Runs that share a ground (suite, data, protocol and interval plan) stand in one table, so they are checked together: do
+two names hold the same predictions, did a switch do nothing, is a trivial answer as good, were all scored on the same?
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.audit import Audit
+from gnomon.audit.record import SEVERITIES
+from gnomon.audit.results import coverage
+from gnomon.core.errors import GnomonError
+from gnomon.core.evidence import Finding, Severity
+from gnomon.core.tallies import Tallies
+from gnomon.runs import auditing, seal
+from gnomon.runs.run import Run, load
+
+SCHEMA = "gnomon.audit/1"
+ALONE = "compares runs, and there is only one on this suite, data, protocol and interval plan"
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The audit of one run, or of all runs on one ground."""
+
+    runs: tuple[Run, ...]
+    audit: Audit
+
+    @property
+    def name(self) -> str:
+        """What it is called for a person: the run, or what the runs have in common."""
+        first = self.runs[0]
+        if len(self.runs) == 1:
+            return str(first.manifest["id"])
+        variant = str(first.manifest["protocol"]["variant"])
+        said = f"{first.suite} ({variant})" if variant else first.suite
+        return f"{len(self.runs)} runs of {said} on data {str(first.manifest['data_fingerprint'])[:8]}"
+
+    def record(self) -> dict[str, Any]:
+        """Return the audit as plain data."""
+        first = self.runs[0]
+        return {
+            "name": self.name,
+            "suite": first.suite,
+            "systems": [str(run.manifest["system"]) for run in self.runs],
+            "runs": [str(run.manifest["id"]) for run in self.runs],
+            "paths": [None if run.path is None else str(run.path) for run in self.runs],
+            **self.audit.record(),
+        }
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that an audit of runs and folders gave."""
+
+    runs: tuple[Audited, ...] = ()
+    across: tuple[Audited, ...] = ()
+    broken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Runs that could not be audited, by path: unreadable, or not as they were sealed."""
+
+    @property
+    def all(self) -> tuple[Audited, ...]:
+        """The audits of runs, then those of grounds."""
+        return (*self.runs, *self.across)
+
+    @property
+    def worst(self) -> Severity | None:
+        """The worst severity that was found."""
+        found = [item.audit.worst for item in self.all]
+        return max((worst for worst in found if worst), key=SEVERITIES.index, default=None)
+
+    def fails(self, on: Severity | None) -> bool:
+        """Say whether a run could not be audited, or a finding is as bad as ``on`` or worse."""
+        return bool(self.broken) or (on is not None and any(item.audit.fails(on) for item in self.all))
+
+    def record(self, fail_on: Severity | None = None) -> dict[str, Any]:
+        """Return everything as plain data."""
+        return {
+            "schema": SCHEMA,
+            "worst": self.worst,
+            "fail_on": fail_on,
+            "failed": self.fails(fail_on),
+            "runs": [item.record() for item in self.runs],
+            "across": [item.record() for item in self.across],
+            "broken": {path: list(why) for path, why in self.broken.items()},
+        }
+
+    def findings(self) -> list[tuple[Finding, tuple[Audited, ...]]]:
+        """Return every finding once, worst first, with the audits that have it."""
+        found: dict[Finding, list[Audited]] = {}
+        for item in self.all:
+            for finding in item.audit.findings:
+                found.setdefault(finding, []).append(item)
+        ordered = sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
+        return [(finding, tuple(found[finding])) for finding in ordered]
+
+    def made(self) -> list[tuple[tuple[str, ...], tuple[Audited, ...]]]:
+        """Return the checks that were made, those of the same audits together."""
+        found: dict[tuple[str, ...], list[Audited]] = {}
+        for item in self.all:
+            found.setdefault(item.audit.made, []).append(item)
+        return [(checks, tuple(items)) for checks, items in found.items()]
+
+    def not_made(self) -> list[tuple[str, tuple[str, ...], tuple[Audited, ...]]]:
+        """Return why checks were not made: the reason, the checks, and the audits that it holds for.
+
+        What compares runs is said of their ground, where there is one.
+        """
+        grounded = {str(run.manifest["id"]) for ground in self.across for run in ground.runs}
+        found: dict[str, tuple[dict[str, None], dict[str, Audited]]] = {}
+        for item in self.all:
+            for check, why in item.audit.not_made.items():
+                if why == auditing.MANY and item.name in grounded:
+                    continue
+                checks, items = found.setdefault(ALONE if why == auditing.MANY else why, ({}, {}))
+                checks[check] = None
+                items[item.name] = item
+        rows = [(why, tuple(checks), tuple(items.values())) for why, (checks, items) in found.items()]
+        return sorted(rows, key=lambda row: -len(row[1]))
+
+
+def audit_folders(folders: Sequence[Path], given: Sequence[Run] = ()) -> Report:
+    """Audit stored runs and runs in memory, one by one and side by side."""
+    broken: dict[str, tuple[str, ...]] = {}
+    runs = list(given)
+    for folder in folders:
+        problems = tuple(seal.problems(folder))
+        try:
+            runs += [] if problems else [load(folder)]
+        except GnomonError as error:
+            problems = (str(error),)
+        if problems:
+            broken[str(folder)] = problems
+    return audit_runs(runs, broken)
+
+
+def audit_runs(runs: Sequence[Run], broken: Mapping[str, tuple[str, ...]] | None = None) -> Report:
+    """Audit runs, one by one and side by side; a run that is given twice counts once."""
+    distinct = list({str(run.manifest["id"]): run for run in runs}.values())
+    faults, alone = dict(broken or {}), []
+    for run in distinct:
+        try:
+            alone.append(Audited((run,), auditing.again(run)))
+        except GnomonError as error:
+            faults[str(run.path or run.manifest["id"])] = (str(error),)
+    grounds: dict[tuple[str, ...], list[Run]] = {}
+    for item in alone:
+        grounds.setdefault(item.runs[0].ground, []).append(item.runs[0])
+    across = tuple(Audited(tuple(own), side_by_side(own)) for own in grounds.values() if len(own) > 1)
+    return Report(tuple(alone), across, faults)
+
+
+def side_by_side(runs: Sequence[Run]) -> Audit:
+    """Make the checks that compare runs of one ground."""
+    audit = Audit()
+    named = _named(runs)
+    own = {name: run for name, run in named.items() if not auditing.trivial(run)}
+    prints = {name: str(run.manifest["prediction_fingerprint"]) for name, run in own.items()}
+    audit = audit.check("same-predictions", prints)
+    audit = audit.add("coverage", _differing(named))
+    cases = {frozenset(run.roster.ids) for run in runs}
+    if len(cases) > 1:
+        why = "the runs were not scored on the same cases"
+        return audit.skip("no-op-arms", why).skip("trivial-baselines", why)
+    audit = audit.check("no-op-arms", {name: _ordered(run) for name, run in named.items()})
+    return _against_trivial(audit, named)
+
+
+def _named(runs: Sequence[Run]) -> dict[str, Run]:
+    """Return runs by system, or by id where two have one name."""
+    counts = Counter(run.manifest["system"] for run in runs)
+    return {str(run.manifest["system" if counts[run.manifest["system"]] == 1 else "id"]): run for run in runs}
+
+
+def _ordered(run: Run) -> dict[str, Tallies]:
+    order = np.array(sorted(range(len(run.roster)), key=run.roster.ids.__getitem__), dtype=np.int64)
+    return {family: tallies.take(order) for family, tallies in run.tallies.items()}
+
+
+def _differing(named: Mapping[str, Run]) -> tuple[Finding, ...]:
+    """Find runs that were scored on different cases, or on a different number of rows or samples of the same."""
+    everything = {case for run in named.values() for case in run.roster.ids}
+    found = coverage(everything, {name: run.roster.ids for name, run in named.items()})
+    differs = tuple(finding for finding in found if finding.id == "coverage-differs")
+    counts = {name: _scored(run) for name, run in named.items()}
+    if differs or len(set(counts.values())) < 2:
+        return differs
+    text = (
+        f"systems were scored on different parts of the same cases: {', '.join(f'{n} {c}' for n, c in counts.items())}"
+    )
+    remedy = "compare them on the common ones only, or complete them"
+    return (Finding("coverage-differs", "error", "cases", text, remedy),)
+
+
+def _scored(run: Run) -> str:
+    """Say how many rows or samples of its cases a run was scored on, where it counts them."""
+    for unit, key in (("rows", "scored"), ("samples", "valid")):
+        counts: Any = run.coverage.get(unit)
+        if counts and key in counts:
+            return f"{counts[key]} {unit}"
+    return ""
+
+
+def _against_trivial(audit: Audit, named: Mapping[str, Run]) -> Audit:
+    first = next(iter(named.values()))
+    headline = first.measures[0]
+    scores = {name: found.value for name, run in named.items() if (found := run.find(headline.name)) is not None}
+    plain = {name: scores[name] for name, run in named.items() if name in scores and auditing.trivial(run)}
+    others = {name: value for name, value in scores.items() if name not in plain}
+    if not others:
+        return audit.skip("trivial-baselines", "every run is a trivial baseline")
+    return audit.check("trivial-baselines", others, plain, measure=headline.name, direction=headline.direction)

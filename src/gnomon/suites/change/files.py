@@ -1,0 +1,238 @@
+"""The files of ``change``: rooms scanned several times, and what changed between two scans.
+
+::
+
+    Data/001/001-1.pcd          the reference scan of room 001
+    Data/001/001-2.pcd          a comparison: 2 Remove, 3 Add, 4 Move, 5 Composite, 6 Unchanged
+    Label/001-2.json            its boxes (see labels), an empty list where nothing changed
+    Label/001-2.points.npz      the classes of its points, where they are known
+
+A scene is one comparison with the reference of its room; its id is ``001-2``. Rooms have any names; of a room at least
+the reference and one comparison are needed. Scans may be ``.pcd``, ``.ply`` or ``.npz``, one file each, and names of
+the two folders and suffixes may be written in any case of letters. What else lies there is passed over and counted.
+
+A comparison without a label, a label without a comparison and a room without a reference are errors. With
+``missing="skip"`` they are left out and counted in the notes of the dataset, as real collections have gaps.
+
+What a system predicts is in :mod:`gnomon.suites.change.predictions`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import overload
+
+from gnomon.core.errors import InputError, counted, some
+from gnomon.core.scans import Boxes
+from gnomon.core.tallies import Array
+from gnomon.intake.clouds import SUFFIXES, Cloud, read_cloud
+from gnomon.intake.faults import guarded, shown
+from gnomon.suites.change.labels import by_boxes, fitted, read_boxes, read_points
+
+REFERENCE = 1
+CATEGORIES = {2: "Remove", 3: "Add", 4: "Move", 5: "Composite", 6: "Unchanged"}
+"""What a comparison shows, by its number."""
+POINTS = ".points.npz"
+POLICIES = ("error", "skip")
+_SCAN = re.compile(r"(.+)-(\d{1,6})")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """One comparison with the reference of its room; clouds are read when they are asked for."""
+
+    room: str
+    number: int
+    reference: Path
+    comparison: Path
+    label: Path
+    boxes: Boxes
+    points: Path | None = None
+
+    @property
+    def id(self) -> str:
+        """Name of the scene."""
+        return f"{self.room}-{self.number}"
+
+    @property
+    def category(self) -> str:
+        """What the scene shows."""
+        return CATEGORIES[self.number]
+
+    def clouds(self, *, invalid: str = "error") -> tuple[Cloud, Cloud]:
+        """Read the points of the reference and of the comparison; see :func:`gnomon.intake.clouds.read_cloud`."""
+        reference = read_cloud(self.reference, invalid=invalid, fields=())
+        return reference, read_cloud(self.comparison, invalid=invalid, fields=())
+
+    def point_labels(self, reference: Cloud, comparison: Cloud) -> tuple[Array, Array]:
+        """Return the class of every point of both clouds, from the file where there is one, else from the boxes."""
+        if self.points is None:
+            return by_boxes(self.boxes, reference.points, comparison.points)
+        return fitted(read_points(self.points), (reference, comparison), shown(self.points))
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset(Sequence[Scene]):
+    """The scenes of a folder, by room and number."""
+
+    path: Path
+    scenes: tuple[Scene, ...]
+    notes: tuple[str, ...] = field(default=())
+    """What was left out or passed over, one sentence each."""
+
+    def __len__(self) -> int:
+        return len(self.scenes)
+
+    def __iter__(self) -> Iterator[Scene]:
+        return iter(self.scenes)
+
+    @overload
+    def __getitem__(self, index: int) -> Scene: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Scene, ...]: ...
+    def __getitem__(self, index: int | slice) -> Scene | tuple[Scene, ...]:
+        return self.scenes[index]
+
+
+def read_dataset(path: str | os.PathLike[str], *, missing: str = "error") -> Dataset:
+    """Find the scenes of a folder and read their boxes.
+
+    Parameters
+    ----------
+    path
+        The folder that holds ``Data`` and ``Label``.
+    missing
+        What happens to comparisons without label, labels without comparison and rooms without reference: ``error``, or
+        ``skip`` with a note.
+
+    Raises
+    ------
+    InputError
+        The layout is another one, or a label cannot be read.
+    """
+    if missing not in POLICIES:
+        raise InputError(f"missing={missing!r}: expected one of {some(POLICIES)}")
+    root = Path(path)
+    finding = _Finding(root, missing)
+    scans = finding.scans(_folder(root, "Data"))
+    labels, points = finding.labels(_folder(root, "Label"))
+    scenes = []
+    for room, number in finding.pairs(scans, labels):
+        label = labels[room, number]
+        boxes = read_boxes(label)
+        if len(boxes) and CATEGORIES[number] == "Unchanged":
+            what = f"{counted(len(boxes), 'box')} in a scene of category Unchanged"
+            raise InputError(f"{shown(label)}: {what}, expected none; give the scan another number")
+        paths = scans[room, REFERENCE], scans[room, number]
+        scenes.append(Scene(room, number, *paths, label, boxes, points.get((room, number))))
+    if not scenes:
+        raise InputError(f"{shown(root)}: no scene: expected Data/001/001-1.pcd, 001-2.pcd, ... and Label/001-2.json")
+    return Dataset(root, tuple(scenes), tuple(finding.notes))
+
+
+Key = tuple[str, int]
+
+
+class _Finding:
+    """Looks through the folders of one dataset."""
+
+    def __init__(self, root: Path, missing: str) -> None:
+        self.root, self.missing = root, missing
+        self.notes: list[str] = []
+
+    def scans(self, folder: Path) -> dict[Key, Path]:
+        """Return the scans of all rooms."""
+        found: dict[Key, Path] = {}
+        extra = []
+        for room in _entries(folder):
+            for file in _entries(room) if room.is_dir() else [room]:
+                key = _key(file) if file.suffix.lower() in SUFFIXES and room.is_dir() else None
+                if key is None:
+                    extra.append(file.name)
+                    continue
+                if key[0] != room.name:
+                    raise InputError(
+                        f"{shown(file)}: a scan of room {key[0]!r} in the folder of {room.name!r}; move it"
+                    )
+                if key in found:
+                    raise InputError(f"{shown(file)}: the same scan is there as {found[key].name!r}; keep one of them")
+                _check_number(key[1], file)
+                found[key] = file
+        self._note(extra, "file in Data is no scan", "files in Data are no scans")
+        return found
+
+    def labels(self, folder: Path) -> tuple[dict[Key, Path], dict[Key, Path]]:
+        """Return the label files and the files of point classes."""
+        labels: dict[Key, Path] = {}
+        points: dict[Key, Path] = {}
+        extra = []
+        for file in _entries(folder):
+            name = file.name.lower()
+            suffix = POINTS if name.endswith(POINTS) else ".json" if name.endswith(".json") else ""
+            match = _SCAN.fullmatch(file.name[: -len(suffix)]) if suffix else None
+            if match is None:
+                extra.append(file.name)
+                continue
+            key = match[1], int(match[2])
+            _check_number(key[1], file)
+            if key[1] == REFERENCE:
+                raise InputError(f"{shown(file)}: a label for a reference scan; labels belong to comparisons")
+            (points if suffix == POINTS else labels)[key] = file
+        self._note(extra, "file in Label is no label", "files in Label are no labels")
+        self._absent([f"{r}-{n}" for r, n in points if (r, n) not in labels], "classes of points without boxes")
+        return labels, points
+
+    def pairs(self, scans: dict[Key, Path], labels: dict[Key, Path]) -> list[Key]:
+        """Return the comparisons that have a reference and a label, by room and number."""
+        rooms = dict.fromkeys(room for room, _ in scans)
+        headless = [room for room in rooms if (room, REFERENCE) not in scans]
+        alone = [room for room in rooms if not any((room, number) in scans for number in CATEGORIES)]
+        compared = [(room, number) for room, number in scans if number != REFERENCE]
+        self._absent(headless, "room without a reference scan (RRR-1)")
+        self._absent([f"{r}-{n}" for r, n in compared if (r, n) not in labels], "comparison without a label")
+        self._absent([f"{r}-{n}" for r, n in labels if (r, n) not in scans], "label without a scan")
+        self._note(alone, "room has no comparison", "rooms have no comparison")
+        return sorted(key for key in compared if key in labels and key[0] not in headless)
+
+    def _absent(self, names: Sequence[str], what: str) -> None:
+        if not names:
+            return
+        text = f"{what}: {some(names)}"
+        if self.missing == "error":
+            raise InputError(f"{shown(self.root)}: {text}; add what is missing, or leave them out with missing='skip'")
+        self.notes.append(f"left out, {text}")
+
+    def _note(self, names: Sequence[str], one: str, many: str) -> None:
+        if names:
+            self.notes.append(f"{len(names):,} {one if len(names) == 1 else many}: {some(names, show=3)}")
+
+
+def _folder(root: Path, name: str) -> Path:
+    if not root.is_dir():
+        raise InputError(f"{shown(root)}: no such folder; give the folder that holds Data and Label")
+    found = [entry for entry in _entries(root) if entry.is_dir() and entry.name.lower() == name.lower()]
+    if len(found) != 1:
+        what = f"{len(found)} folders" if found else "no folder"
+        raise InputError(f"{shown(root)}: {what} {name!r}, expected one; give the folder that holds Data and Label")
+    return found[0]
+
+
+def _entries(folder: Path) -> list[Path]:
+    with guarded(folder, "cannot be listed", "check that you may read it"):
+        return sorted(folder.iterdir())
+
+
+def _key(file: Path) -> Key | None:
+    """Return room and number of a scan, or None for another name."""
+    match = _SCAN.fullmatch(file.stem)
+    return (match[1], int(match[2])) if match else None
+
+
+def _check_number(number: int, file: Path) -> None:
+    if number != REFERENCE and number not in CATEGORIES:
+        known = ", ".join(f"{n} {name}" for n, name in CATEGORIES.items())
+        raise InputError(f"{shown(file)}: number {number} has no meaning, expected 1 reference, {known}; rename it")

@@ -1,0 +1,91 @@
+"""The protocol of ``change``: points, boxes and scenes, as published and strict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gnomon.core.evidence import Claim, Need
+from gnomon.core.measure import Measure
+from gnomon.core.protocol import Protocol
+from gnomon.core.scans import BOX_CLASSES
+from gnomon.measures import points, scene_boxes, scenes
+from gnomon.measures.boxes import THRESHOLDS
+from gnomon.measures.ranked import AveragePrecision
+from gnomon.numerics.assignment import Order
+
+MATCHING: Mapping[str, Order] = {"published": "hungarian-then-filter", "strict": "max-cardinality"}
+"""The order of matching of each variant."""
+DETECTIONS = "detections"
+"""The ledger that average precision is made from."""
+DIFFERENT = (
+    "strict matches as many boxes as can be matched; hungarian-then-filter maximises the sum of IoU first and loses "
+    "matches that reach the threshold",
+    "strict folds keep all scenes of a room together; published ones put scenes of a room on both sides",
+)
+
+CLAIMS = (
+    Claim(
+        "new-rooms",
+        "the scores describe rooms that are not in the data",
+        (Need("groups", 6, "at least 6 rooms to resample"),),
+    ),
+    Claim(
+        "false-alarms",
+        "the rate of false alarms is known",
+        (Need("unchanged_scenes", 10, "at least 10 unchanged rescans"),),
+    ),
+    Claim(
+        "real-scans",
+        "the scores hold for scans of a real sensor",
+        (Need("real_scans", 1, "scans that were not simulated"),),
+    ),
+)
+
+
+def protocol(
+    variant: str, matching: Order, iou: float, slices: Sequence[str], split: Mapping[str, Any] | None = None
+) -> Protocol:
+    """Return the protocol of a variant; average precision is undefined where boxes carry no scores."""
+    rule: dict[str, Any] = {"iou": iou, "matching": matching}
+    both: dict[str, Any] = {**rule, "classes": BOX_CLASSES}
+    measures: list[Measure] = [
+        scene_boxes.BoxF1(**both),
+        scene_boxes.BoxPrecision(**both),
+        scene_boxes.BoxRecall(**both),
+        scene_boxes.BoxF1OfMeans(**both),
+        scene_boxes.BoxIoU(**rule),
+        scene_boxes.BoxErrorsPerScene(**rule, what="false"),
+        scene_boxes.BoxErrorsPerScene(**rule, what="missed"),
+        scenes.SceneAccuracy(),
+        scenes.ChangeDetectionRate(),
+        scenes.FalseAlarmRate(),
+        points.PointAccuracy(),
+        points.PointF1(),
+        points.PointF1(classes=BOX_CLASSES),
+        points.PointPrecision(),
+        points.PointRecall(),
+        points.PointF1OfMeans(),
+        *(AveragePrecision(DETECTIONS, at=at, classes=BOX_CLASSES) for at in ((0.25,), (0.5,), THRESHOLDS)),
+    ]
+    for label in BOX_CLASSES:
+        measures += [
+            scene_boxes.BoxClassF1(**rule, label=label),
+            scene_boxes.BoxClassPrecision(**rule, label=label),
+            scene_boxes.BoxClassRecall(**rule, label=label),
+            scene_boxes.BoxIoU(**rule, label=label),
+            points.PointClassF1(label),
+            points.PointClassPrecision(label),
+            points.PointClassRecall(label),
+        ]
+    return Protocol(
+        name="change",
+        version="1",
+        measures=tuple(measures),
+        group="room",
+        slices=tuple(slices),
+        split=dict(split or {}),
+        settings={"matching": matching, "iou_threshold": iou},
+        claims=CLAIMS,
+        variant=variant,
+    )

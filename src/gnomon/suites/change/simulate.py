@@ -1,0 +1,139 @@
+"""Verb ``simulate``: furnished rooms, each scanned as a reference and five times more after something changed.
+
+``DIR`` receives exactly the files of :mod:`gnomon.suites.change.files`: ``Data/001/001-1`` to ``001-6``, with boxes and
+classes of points for every comparison: Remove, Add, Move, Composite, and an unchanged rescan (``-6``), without which a
+false alarm rate is not defined. Rooms of odd number have label files with vertices, those of even number with corners.
+
+Boxes are the axis-aligned boxes of whole surfaces, hidden parts included, in the coordinates of the reference. The
+class of a point is known from the ray that made it: Remove in the reference if its thing is not there any more, Add in
+the comparison if its thing was not there before. Floor and walls that come into sight where a thing went are NoChange.
+Comparisons are scanned anew, from other places, and misaligned by less than 5 cm. A room depends on the seed and its
+number alone, whatever else is written. ``DIR/simulated.json`` says that the scans are not real ones. See
+:mod:`gnomon.suites.change.simulation`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gnomon.core.canonical import encode_pretty
+from gnomon.core.errors import InputError, WorkError, some
+from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes
+from gnomon.core.seeds import generator
+from gnomon.core.tallies import Array
+from gnomon.engine.progress import QUIET, duration
+from gnomon.intake.clouds import write_cloud
+from gnomon.suites.change.files import CATEGORIES, POINTS, REFERENCE
+from gnomon.suites.change.labels import write_boxes, write_points
+from gnomon.suites.change.options import SimulateOptions
+from gnomon.suites.change.shapes import FRAME
+from gnomon.suites.change.simulation import rooms, scanning
+from gnomon.suites.change.simulation.changes import PATIENCE, Change, draw, enough
+from gnomon.suites.change.simulation.parts import Thing, moved, rotated
+from gnomon.suites.change.simulation.rooms import Room
+from gnomon.suites.change.simulation.scanning import Scan
+
+ATTEMPTS = 6 * PATIENCE
+MARK = "simulated.json"
+"""Lies beside Data and Label, so that scores of generated scans are not taken for more."""
+DIGITS = 6
+"""Decimals of metres in boxes."""
+
+
+def simulate(options: SimulateOptions) -> list[Path]:
+    """Write rooms; return the folders of their scans."""
+    folder = Path(options.directory)
+    names = [f"{number:03d}" for number in range(1, options.rooms + 1)]
+    _check_folder(folder, names, options.format)
+    (folder / "Label").mkdir(parents=True, exist_ok=True)
+    record = {"by": "gnomon simulate change", **{n: getattr(options, n) for n in ("rooms", "seed", "points")}}
+    (folder / MARK).write_bytes(encode_pretty(record))
+    begun = said = time.monotonic()
+    paths = []
+    for index, name in enumerate(names, start=1):
+        paths.append(_write_room(folder, name, options))
+        now = time.monotonic()
+        if now - said >= QUIET and index < options.rooms:
+            said = now
+            left = (now - begun) / index * (options.rooms - index)
+            sys.stderr.write(f"{index} of {options.rooms} rooms, {duration(left)} left\n")
+    return paths
+
+
+def _check_folder(folder: Path, names: list[str], suffix: str) -> None:
+    """Refuse a folder with scans or labels that would not be replaced: they would be read as part of the dataset."""
+    ours = {f"{name}-{number}" for name in names for number in (REFERENCE, *CATEGORIES)}
+    scans = {f"{stem}.{suffix}" for stem in ours}
+    labels = {f"{stem}{end}" for stem in ours for end in (".json", POINTS)}
+    there = [path for path in sorted(folder.glob("Data/*/*")) if path.name not in scans]
+    there += [path for path in sorted(folder.glob("Label/*")) if path.name not in labels]
+    if there:
+        listed = some([os.fspath(path.relative_to(folder)) for path in there], show=3)
+        raise InputError(f"{folder}: holds {listed}, which would not be replaced; choose an empty folder")
+
+
+def _write_room(folder: Path, name: str, options: SimulateOptions) -> Path:
+    """Write one room: six scans, five label files and five files of point classes."""
+    room = rooms.build(generator(options.seed, "change", "room", name))
+    rng = generator(options.seed, "change", "scan", name, str(REFERENCE))
+    places = scanning.stations(room, room.things, rng)
+    reference, spacing = scanning.scan(room, room.things, places, options.points, 0.0, rng)
+    scans = folder / "Data" / name
+    scans.mkdir(parents=True, exist_ok=True)
+    _write_scan(scans / f"{name}-{REFERENCE}.{options.format}", room, reference.points, options)
+    for number, category in CATEGORIES.items():
+        change, seen, rng = _comparison(room, name, number, category, reference, places, spacing, options)
+        turn, move = scanning.misalignment(room, rng)
+        stem = f"{name}-{number}"
+        _write_scan(scans / f"{stem}.{options.format}", room, rotated(seen.points, turn) + move, options)
+        form = "vertices" if int(name) % 2 else "corners"
+        label = folder / "Label" / f"{stem}.json"
+        write_boxes(label, _boxes(room, change), form=form, filename=f"{stem}.{options.format}")
+        went = np.where(np.isin(reference.owners, change.removed), CHANGES.index("Remove"), 0)
+        came = np.where(np.isin(seen.owners, change.added), CHANGES.index("Add"), 0)
+        write_points(folder / "Label" / f"{stem}{POINTS}", went, came)
+    return scans
+
+
+def _comparison(
+    room: Room,
+    name: str,
+    number: int,
+    category: str,
+    reference: Scan,
+    places: Array,
+    spacing: float,
+    options: SimulateOptions,
+) -> tuple[Change, Scan, np.random.Generator]:
+    """Change the room and scan it again, until everything that came can be seen."""
+    for attempt in range(ATTEMPTS):
+        rng = generator(options.seed, "change", "scan", name, str(number), str(attempt))
+        change = draw(room, category, reference, attempt, rng)
+        if change is None:
+            continue
+        near = scanning.stations(room, change.things, rng, places)
+        seen, _ = scanning.scan(room, change.things, near, options.points, spacing, rng)
+        if all(seen.count(thing) >= enough(len(seen.points), attempt) for thing in change.added):
+            return change, seen, rng
+    raise WorkError(
+        f"room {name}: no change of category {category} can be seen in {ATTEMPTS} attempts; take more points"
+    )
+
+
+def _boxes(room: Room, change: Change) -> Boxes:
+    """Return what came and what went, as boxes in the coordinates of the reference."""
+    pairs = [("Add", change.things[n]) for n in change.added] + [("Remove", room.things[n]) for n in change.removed]
+    boxes = [Thing(t.name, moved(t.parts, room.yaw, room.shift)).box.round(DIGITS) for _, t in pairs]
+    codes = np.array([BOX_CLASSES.index(name) for name, _ in pairs], dtype=np.int64)
+    return Boxes(np.array(boxes).reshape(-1, 6), codes, BOX_CLASSES, frame=FRAME)
+
+
+def _write_scan(path: Path, room: Room, points: Array, options: SimulateOptions) -> None:
+    cos, sin = np.cos(room.yaw), np.sin(room.yaw)
+    turn = np.array([[cos, -sin, 0], [sin, cos, 0], [0, 0, 1]])
+    write_cloud(path, (rotated(points, turn) + room.shift).astype(np.float32), encoding=options.encoding)

@@ -1,0 +1,1 @@
+"""Rooms, furniture, changes and scanners of simulated scenes."""

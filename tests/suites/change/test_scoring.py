@@ -1,0 +1,189 @@
+"""``gnomon score change``: expected values by hand, on datasets written by the tests."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gnomon
+from gnomon.core.errors import InputError
+from gnomon.suites.change.files import read_dataset
+from gnomon.suites.change.labels import write_points
+from gnomon.suites.change.predictions import Prediction, write_predictions
+from gnomon.suites.change.shapes import together
+
+
+def box(label, low, high):
+    """A box over the unit square, from low to high along x."""
+    return label, (low, 0, 0), (high, 1, 1)
+
+
+def predict(path, scenes, **more):
+    """Write a prediction file: ``{"001-3": [(class, low, high[, score]), ...]}``."""
+    listed = []
+    for scene, boxes in scenes.items():
+        items = []
+        for label, low, high, *score in boxes:
+            item = {"class": label, "min": list(low), "max": list(high)}
+            items.append({**item, "score": score[0]} if score else item)
+        listed.append({"scene": scene, "boxes": items, **more})
+    path.write_text(json.dumps({"scenes": listed}))
+    return str(path)
+
+
+def measure(result, name, system="predictions"):
+    scores = result.scores[system]
+    return next(value for key, value in scores.items() if key.startswith(name))
+
+
+def truth_as_prediction(folder, out):
+    out.mkdir()
+    dataset = read_dataset(folder)
+    listed = []
+    for scene in dataset:
+        labels = scene.point_labels(*scene.clouds())
+        write_points(out / f"{scene.id}.points.npz", *labels)
+        scores = np.ones(len(scene.boxes))
+        boxes = together(list(scene.boxes.geometry), scene.boxes.codes.tolist(), scores.tolist())
+        listed.append(Prediction(scene.id, boxes, out / f"{scene.id}.points.npz", 0.5))
+    write_predictions(out / "predictions.json", listed)
+    return str(out / "predictions.json")
+
+
+def test_the_truth_itself_is_perfect(rooms, tmp_path):
+    result = gnomon.score("change", str(rooms), truth_as_prediction(rooms, tmp_path / "p"))
+    scores = result.scores["predictions"]
+    for name, value in scores.items():
+        best = 0.0 if name.startswith(("far", "false_boxes", "missed_boxes")) else 1.0
+        assert value == best, name
+    run = result.runs[0]
+    assert run.roster.level == "room"
+    assert (len(run.roster), len(set(run.roster.groups))) == (35, 7)
+    assert run.manifest["facts"]["seconds_per_scene"] == 0.5
+    assert run.manifest["facts"]["unchanged_scenes"] == 7
+    assert not run.findings
+
+
+def test_counts_by_hand(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1), box("Add", 3, 4)], "a-2": [box("Remove", 0, 1)], "b-6": []})
+    given = {"a-3": [box("Add", 0, 1), box("Remove", 3, 4)], "a-2": [box("Remove", 0, 0.5)], "b-6": [box("Add", 0, 1)]}
+    result = gnomon.score("change", str(data), predict(tmp_path / "predictions.json", given))
+    # Add: 1 of 2 true and of 2 predicted; Remove: 1 of 1 true and of 2 predicted. IoU 1 and 0.5.
+    assert measure(result, "box_precision[Add]") == 0.5
+    assert measure(result, "box_recall[Add]") == 0.5
+    assert measure(result, "box_precision[Remove]") == 0.5
+    assert measure(result, "box_recall[Remove]") == 1.0
+    assert measure(result, "box_macro_f1") == pytest.approx((0.5 + 2 / 3) / 2)
+    assert measure(result, "box_f1_of_macro_means") == pytest.approx(2 * 0.5 * 0.75 / 1.25)
+    assert measure(result, "box_mean_iou") == 0.75
+    assert measure(result, "false_boxes_per_scene") == pytest.approx(2 / 3)
+    assert measure(result, "missed_boxes_per_scene") == pytest.approx(1 / 3)
+    assert (measure(result, "scene_accuracy"), measure(result, "cdr"), measure(result, "far")) == (2 / 3, 1.0, 1.0)
+    assert {finding.id for finding in result.runs[0].findings} == {"points-from-boxes", "no-scores"}
+    assert "no score" in next(s.why for s in result.runs[0].scores if s.name.startswith("mAP"))
+
+
+def test_strict_finds_matches_that_the_published_order_loses(by_hand, tmp_path):
+    # The example of the specification: IoU [[.4545, .1111], [.7778, .4286]] between predictions and truths.
+    data = by_hand({"a-3": [box("Add", 0.4, 1.3), box("Add", 0.8, 1.1)], "b-6": []})
+    given = {"a-3": [box("Add", 0.2, 0.9), box("Add", 0.6, 1.3)], "b-6": []}
+    path = predict(tmp_path / "predictions.json", given)
+    result = gnomon.score("change", str(data), path, variant="both")
+    recall = {run.system: run.find(run.measures[2].name).value for run in result.runs}
+    assert recall == {"predictions [published]": 0.5, "predictions [strict]": 1.0}
+    assert "variants" in result.tables
+    greedy = gnomon.score("change", str(data), path, matching="greedy")
+    assert measure(greedy, "box_macro_recall") == 0.5
+    assert "greedy" in greedy.runs[0].measures[0].name
+
+
+def test_without_unchanged_scenes_there_is_no_false_alarm_rate(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
+    path = predict(tmp_path / "predictions.json", {"a-3": [], "b-3": []})
+    result = gnomon.score("change", str(data), path)
+    score = next(s for s in result.runs[0].scores if s.name == "far")
+    assert (score.value, score.why) == (None, "no unchanged scene in truth")
+    assert any("false alarms is known" in v.statement and v.missing for v in result.runs[0].verdicts)
+
+
+def test_scores_by_category(rooms, tmp_path):
+    result = gnomon.score("change", str(rooms), truth_as_prediction(rooms, tmp_path / "p"), per_category=True)
+    slices = {score.slice for score in result.runs[0].scores}
+    assert slices == {"all", *(f"category={c}" for c in ("Add", "Remove", "Move", "Composite", "Unchanged"))}
+    assert "slices" in result.tables
+
+
+def test_policies_for_scenes_without_a_prediction(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
+    path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 0, 1)]})
+    with pytest.raises(InputError, match=r"no prediction for 'b-3'; add them .* --missing empty or --missing skip"):
+        gnomon.score("change", str(data), path)
+    empty = gnomon.score("change", str(data), path, missing="empty")
+    assert (measure(empty, "box_recall[Add]"), empty.complete) == (0.5, True)
+    skipped = gnomon.score("change", str(data), path, missing="skip")
+    assert (measure(skipped, "box_recall[Add]"), skipped.complete) == (1.0, False)
+
+
+def test_predictions_for_unknown_scenes_are_refused(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)]})
+    with pytest.raises(InputError, match="not in the truth: 'c-3'; it has 'a-3'"):
+        gnomon.score("change", str(data), predict(tmp_path / "predictions.json", {"a-3": [], "c-3": []}))
+
+
+def test_classes_of_points_must_fit_the_scans(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)]})
+    write_points(tmp_path / "a.npz", np.zeros(50), np.zeros(49))
+    path = predict(tmp_path / "predictions.json", {"a-3": []}, points="a.npz")
+    with pytest.raises(InputError, match=r"scene a-3: 49 classes for 'comparison', but the scan has 50 points"):
+        gnomon.score("change", str(data), path)
+
+
+def test_many_boxes_are_named(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)]})
+    path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 2 * i, 2 * i + 1) for i in range(4)]})
+    finding = next(f for f in gnomon.score("change", str(data), path).runs[0].findings if f.id == "many-boxes")
+    assert "4 predicted boxes for 1 true ones (4.0 times as many)" in finding.evidence
+
+
+def test_the_published_json(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)], "a-2": [box("Remove", 0, 1)]})
+    path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 0, 1)], "a-2": []}, seconds=0.25)
+    gnomon.score("change", str(data), path, export_indoorcd=str(tmp_path / "r" / "results.json"))
+    value = json.loads((tmp_path / "r" / "results.json").read_text())
+    assert len(value["timestamp"]) == len("20250108_120000")
+    assert value["iou_threshold"] == 0.25
+    method = value["methods"]["predictions"]
+    assert (method["num_scenes"], method["avg_time"]) == (2, 0.25)
+    metrics = method["metrics"]
+    assert list(metrics)[:7] == [
+        "accuracy",
+        "macro_precision",
+        "macro_recall",
+        "macro_f1",
+        "precision",
+        "recall",
+        "f1",
+    ]
+    assert metrics["recall"] == {"Add": 1.0, "Remove": 0.0}
+    assert metrics["precision"] == {"Add": 1.0, "Remove": None}
+    assert (metrics["macro_precision"], metrics["macro_recall"], metrics["macro_f1"]) == (1.0, 0.5, 0.5)
+
+
+def test_published_statistics_over_scenes(by_hand, tmp_path):
+    # F1 of scenes: 1, 0 and undefined; sd with ddof 0 is .5, so 1.96 * .5 / sqrt(2).
+    data = by_hand({"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)], "b-6": []})
+    path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 0, 1)], "b-3": [], "b-6": []})
+    table = gnomon.score("change", str(data), path, variant="published").tables["published"]
+    row = table.rows[0]
+    assert (row["scenes"].value, row["mean"].value) == (2, 0.5)
+    assert row["half"].value == pytest.approx(1.96 * 0.5 / np.sqrt(2))
+    assert "not to be relied on" in table.notes[0]
+
+
+def test_two_systems_are_compared_over_rooms(rooms, tmp_path):
+    good = truth_as_prediction(rooms, tmp_path / "p")
+    none = predict(tmp_path / "none.json", {scene.id: [] for scene in read_dataset(rooms)})
+    result = gnomon.score("change", str(rooms), {"good": good, "none": none}, out=str(tmp_path / "runs"))
+    row = result.tables["comparison"].rows[0]
+    assert (row["a"].value, row["b"].value, row["difference"].value, row["groups"].value) == ("good", "none", 1.0, 7)
+    assert row["p"].value == pytest.approx(2 / 2**7)

@@ -1,0 +1,63 @@
+"""mAP and latency of ``events`` are scores with intervals, made from rows. Expected values are worked by hand."""
+
+import json
+
+import pytest
+
+import gnomon
+
+RANKED = ("latency_median", "latency_p90", "mAP@50:95", "mAP@50")
+
+
+def write(folder, late, scores=True):
+    """One event of 10 s in each recording, found so many seconds late (None: not at all), the later the less sure."""
+    truth, found = [], {}
+    for i, seconds in enumerate(late):
+        truth.append(folder / f"r{i}.json")
+        case = {"t1": 0, "t2": 100, "subject": {"id": f"s{i}"}, "labels": [{"t1": 10, "t2": 20, "label": "fall"}]}
+        truth[-1].write_text(json.dumps(case))
+        found[f"r{i}"] = []
+        if seconds is not None:
+            item = {"t1": 10 + seconds, "t2": 20, "label": "fall", "score": 1 - seconds / 100}
+            found[f"r{i}"] = [item if scores else {key: item[key] for key in ("t1", "t2", "label")}]
+    (folder / "mine.json").write_text(json.dumps(found))
+    return {"truth": tuple(map(str, truth)), "predictions": str(folder / "mine.json")}
+
+
+def test_scores_of_rows_by_hand(tmp_path):
+    # Eight found 0 to 7 s late, two missed. IoU is (10 - late) / 10: at .5 six hit, the best six of eight returns.
+    given = write(tmp_path, [0, 1, 2, 3, 4, 5, 6, 7, None, None])
+    result = gnomon.score("events", **given, out=tmp_path / "runs")
+    (run,) = result.runs
+    scores = {name: run.find(name) for name in RANKED}
+    assert scores["mAP@50"].value == pytest.approx(6 / 10)
+    # At .5, .55, .6, ..., .95 the first 6, 5, 5, 4, 4, 3, 3, 2, 2, 1 returns hit.
+    assert scores["mAP@50:95"].value == pytest.approx((6 + 5 + 5 + 4 + 4 + 3 + 3 + 2 + 2 + 1) / 10 / 10)
+    assert (scores["latency_median"].value, scores["latency_p90"].value) == (3.5, pytest.approx(0.9 * 7))
+    assert [scores[name].n for name in RANKED] == [8, 8, 10, 10]
+    assert all(score.low < score.value < score.high for score in scores.values())
+    assert scores["latency_median"].unit == "s"
+    assert all(check.passed for check in gnomon.verify(run.path))
+    row = gnomon.load(tmp_path / "runs").tables["when"].rows[0]
+    assert (row["median"].value, row["median"].low, row["map50"].high) == (
+        3.5,
+        scores["latency_median"].low,
+        scores["mAP@50"].high,
+    )
+
+
+def test_results_without_scores_have_no_average_precision(tmp_path):
+    (run,) = gnomon.score("events", **write(tmp_path, [0, 1, 2], scores=False)).runs
+    assert run.find("mAP@50").why == "something returned has no score"
+    assert run.find("latency_median").value == 1.0
+
+
+def test_nothing_returned_is_no_precision_and_no_latency(tmp_path):
+    (run,) = gnomon.score("events", **write(tmp_path, [None, None])).runs
+    assert run.find("mAP@50").value == 0.0
+    assert run.find("latency_median").why == "no latency to summarise"
+
+
+def test_the_published_variant_stays_what_its_text_says(tmp_path):
+    (run,) = gnomon.score("events", **write(tmp_path, [0, 1]), variant="published").runs
+    assert not {measure.name for measure in run.measures} & set(RANKED)
