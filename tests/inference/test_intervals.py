@@ -179,9 +179,14 @@ def test_a_measure_without_bounds_has_the_interval_of_student():
 
 
 def test_an_interval_of_three_quarters_by_hand():
-    # logit(3/4) = log 3; half a width of 3/16 log 3 is log 3 there, so the odds are 1 and 9.
-    found = around(Accuracy(), 0.75, 3 / 16 * math.log(3), ["a note"])
-    assert (found.low, found.high, found.notes) == (pytest.approx(0.5), pytest.approx(0.9), ("a note",))
+    # logit(3/4) = log 3; half a width of 3/16 log 2 is log 2 there, so the odds are 3/2 and 6.
+    found = around(Accuracy(), 0.75, 3 / 16 * math.log(2), ["a note"])
+    assert (found.low, found.high, found.notes) == (pytest.approx(3 / 5), pytest.approx(6 / 7), ("a note",))
+    # Two units of the logit: the odds are 3 by and through 2e.
+    wide = around(Accuracy(), 0.75, 3 / 16 * 2, [])
+    assert (wide.low, wide.high) == pytest.approx((3 / (3 + 2 * math.e), 6 * math.e / (1 + 6 * math.e)))
+    # A mean error of 0.1 over two groups: t is 12.7.
+    assert around(MeanError(), 0.1, 1.27, []).high == pytest.approx(0.1 * math.e * 12.7)
 
 
 @pytest.mark.parametrize("measure", [Accuracy(), Kappa(), MeanError()])

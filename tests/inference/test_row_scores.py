@@ -92,15 +92,14 @@ def test_leaving_out_a_group_is_leaving_out_its_rows(seed):
     assert AP.score(groups.rows).values.tolist() == pytest.approx(alone, abs=1e-12)
 
 
-def test_the_interval_is_the_jackknife_around_the_corrected_score_on_the_logit_scale():
+def test_the_interval_is_the_jackknife_around_the_corrected_score_on_the_logit_scale(open_scale):
     ledger = detections(np.random.default_rng(1), 8)
     found = interval(AP, by_case(ledger, 8))
     whole = precision(ledger, range(8))
     rest = np.array([precision(ledger, [g for g in range(8) if g != i]) for i in range(8)])
     centre = 8 * whole - 7 * rest.mean()
     se = math.sqrt(7 / 8 * ((rest - rest.mean()) ** 2).sum())
-    half = stats.t.ppf(0.975, 7) * se / (centre * (1 - centre))
-    ends = [1 / (1 + math.exp(-(math.log(centre / (1 - centre)) + side * half))) for side in (-1, 1)]
+    ends = open_scale(centre, stats.t.ppf(0.975, 7) * se)
     assert (found.low, found.high) == pytest.approx(ends, abs=1e-9)
     assert found.low <= whole <= found.high
     assert "unreliable" in found.notes[0]  # both classes rest on 8 groups

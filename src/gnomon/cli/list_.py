@@ -40,7 +40,7 @@ def command(
     else:
         from gnomon.report.terminal import display
 
-        display([table])
+        display([table], most=len(table.rows))
     if what != "runs":
         from gnomon.core import registry
 

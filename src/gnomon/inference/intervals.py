@@ -275,18 +275,29 @@ def around(measure: Measure, value: float, half: float, notes: list[str]) -> Int
     """Return the interval of a score and half its width, symmetric on the scale on which the range has no end.
 
     That scale is the logit between two bounds and the logarithm above one; half the width is carried over to it by the
-    derivative at the score. A score on a bound keeps the plain interval, cut to the range.
+    derivative at the score. Beyond one unit of that scale the odds, or the value, go on in a straight line: with two or
+    three groups an exponential would promise nothing at all. A score on a bound keeps the plain interval, cut to the
+    range.
     """
     floor, ceiling = measure.bounds
     above, below = value - floor, ceiling - value
     if math.isinf(floor) or min(above, below) <= 0:
         return _clipped(measure, value - half, value + half, notes)
     if math.isinf(ceiling):
-        factor = math.exp(min(half / above, 600))
+        factor = _stretch(half / above)
         return Interval(floor + above / factor, floor + above * factor, "", tuple(notes))
-    stretch = math.exp(min(half * (ceiling - floor) / (above * below), 600))
+    stretch = _stretch(half * (ceiling - floor) / (above * below))
     low, high = (floor + (ceiling - floor) / (1 + below / above * by) for by in (stretch, 1 / stretch))
     return Interval(min(low, value), max(high, value), "", tuple(notes))
+
+
+def _stretch(units: float) -> float:
+    """Return the exponential, and its tangent beyond 1.
+
+    >>> _stretch(0.0), _stretch(2.0) == 2 * math.e
+    (1.0, True)
+    """
+    return math.exp(units) if units <= 1 else math.e * units
 
 
 def _clipped(measure: Measure, low: float, high: float, notes: list[str]) -> Interval:

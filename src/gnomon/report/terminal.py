@@ -27,28 +27,28 @@ BAR = 60
 """Places of a divided bar in a terminal."""
 
 
-def render(items: Sequence[Table | View]) -> str:
+def render(items: Sequence[Table | View], most: int = MOST_ROWS) -> str:
     """Return tables and the views that a terminal can show, without colour."""
     stream = io.StringIO()
     console = Console(file=stream, width=WIDE, color_system=None, highlight=False)
-    _show(console, items)
+    _show(console, items, most)
     return "".join(f"{line.rstrip()}\n" for line in stream.getvalue().splitlines())
 
 
-def display(items: Sequence[Table | View], stream: Any = None) -> None:
-    """Print to a terminal (in its width, with emphasis) or to a pipe (plain, nothing cut)."""
+def display(items: Sequence[Table | View], stream: Any = None, most: int = MOST_ROWS) -> None:
+    """Print to a terminal (in its width, with emphasis) or to a pipe (plain); tables longer than ``most`` are cut."""
     target = stream or sys.stdout
     if target.isatty():
         width = max(60, shutil.get_terminal_size().columns)
-        _show(Console(file=target, width=width, highlight=False), items)
+        _show(Console(file=target, width=width, highlight=False), items, most)
     else:
-        target.write(render(items))
+        target.write(render(items, most))
 
 
-def _show(console: Console, items: Sequence[Table | View]) -> None:
+def _show(console: Console, items: Sequence[Table | View], most: int) -> None:
     for item in items:
         if isinstance(item, Table):
-            _table(console, item)
+            _table(console, item, most)
         elif item.kind == "matrix" and len(item.data["labels"]) <= MATRIX:
             _matrix(console, item)
         elif item.kind == "bars":
@@ -57,12 +57,12 @@ def _show(console: Console, items: Sequence[Table | View]) -> None:
             _lines(console, item)
 
 
-def _table(console: Console, table: Table) -> None:
+def _table(console: Console, table: Table, most: int) -> None:
     headings, rows = grid(table)
     drawn = _framed(console, table.title)
     for column, heading in zip(table.columns, headings, strict=True):
         drawn.add_column(Text(heading), justify="right" if numeric(column) else "left", overflow="fold")
-    hidden = max(0, len(rows) - MOST_ROWS)
+    hidden = max(0, len(rows) - most)
     for row, cells in zip(rows[: len(rows) - hidden], table.rows, strict=False):
         marks = [cells[column.key].mark if column.key in cells else "" for column in table.columns]
         drawn.add_row(*(_marked(value, mark) for value, mark in zip(row, marks, strict=True)))

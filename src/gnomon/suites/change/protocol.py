@@ -48,12 +48,11 @@ def protocol(
 ) -> Protocol:
     """Return the protocol of a variant; average precision is undefined where boxes carry no scores."""
     rule: dict[str, Any] = {"iou": iou, "matching": matching}
-    both: dict[str, Any] = {**rule, "classes": BOX_CLASSES}
     measures: list[Measure] = [
-        scene_boxes.BoxF1(**both),
-        scene_boxes.BoxPrecision(**both),
-        scene_boxes.BoxRecall(**both),
-        scene_boxes.BoxF1OfMeans(**both),
+        scene_boxes.BoxF1(**rule),
+        scene_boxes.BoxPrecision(**rule),
+        scene_boxes.BoxRecall(**rule),
+        scene_boxes.BoxF1OfMeans(**rule),
         scene_boxes.BoxIoU(**rule),
         scene_boxes.BoxErrorsPerScene(**rule, what="false"),
         scene_boxes.BoxErrorsPerScene(**rule, what="missed"),
@@ -66,7 +65,7 @@ def protocol(
         points.PointPrecision(),
         points.PointRecall(),
         points.PointF1OfMeans(),
-        *(AveragePrecision(DETECTIONS, at=at, classes=BOX_CLASSES) for at in ((0.25,), (0.5,), THRESHOLDS)),
+        *(AveragePrecision(DETECTIONS, at=at) for at in ((0.25,), (0.5,), THRESHOLDS)),
     ]
     for label in BOX_CLASSES:
         measures += [

@@ -28,11 +28,10 @@ from gnomon.engine.plan import Node, Plan
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.change import cells, indoorcd, samples, scoring, systems
-from gnomon.suites.change.files import Scene, read_dataset
+from gnomon.suites.change.files import MARK, Scene, read_dataset
 from gnomon.suites.change.options import VARIANTS, RunOptions
 from gnomon.suites.change.predictions import Prediction
 from gnomon.suites.change.shapes import together
-from gnomon.suites.change.simulate import MARK
 
 RESULTS = "results.json"
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def of(tested: Sequence[Scene], folds: Mapping[str, Fold], digest: Callable[[Path], str]) -> Samples:
-    """Return the scenes of test and training; where folds differ, each is tested in its own and trained on in others."""
+    """Return the scenes of test and training; of several folds, each is tested in its own and trained on in others."""
     distinct = {fold.name: fold for fold in folds.values()}
     if len(distinct) > 1:
         rows = [(scene, FOLD, folds[scene.id].name) for scene in tested]

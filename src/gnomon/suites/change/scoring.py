@@ -34,7 +34,7 @@ from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.change import indoorcd
-from gnomon.suites.change.files import Dataset, Scene, read_dataset
+from gnomon.suites.change.files import MARK, Dataset, Scene, read_dataset
 from gnomon.suites.change.labels import SIDES, by_boxes, read_points
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction, read_predictions
@@ -61,7 +61,8 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     dataset = read_dataset(options.truth)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    systems = [System(name, path, _matched(path, dataset, options.missing)) for name, path in sources]
+    facts = {"real_scans": int(not (dataset.path / MARK).is_file())}
+    systems = [System(name, path, _matched(path, dataset, options.missing), facts) for name, path in sources]
     coverage = {"policy": {"missing": options.missing}}
     variants = ("published", "strict") if options.variant == "both" else (options.variant,)
     asked = [(system, variant) for system in systems for variant in variants]

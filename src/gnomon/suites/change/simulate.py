@@ -28,7 +28,7 @@ from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.engine.progress import QUIET, duration
 from gnomon.intake.clouds import write_cloud
-from gnomon.suites.change.files import CATEGORIES, POINTS, REFERENCE
+from gnomon.suites.change.files import CATEGORIES, MARK, POINTS, REFERENCE
 from gnomon.suites.change.labels import write_boxes, write_points
 from gnomon.suites.change.options import SimulateOptions
 from gnomon.suites.change.shapes import FRAME
@@ -39,8 +39,6 @@ from gnomon.suites.change.simulation.rooms import Room
 from gnomon.suites.change.simulation.scanning import Scan
 
 ATTEMPTS = 6 * PATIENCE
-MARK = "simulated.json"
-"""Lies beside Data and Label, so that scores of generated scans are not taken for more."""
 DIGITS = 6
 """Decimals of metres in boxes."""
 
