@@ -285,11 +285,13 @@ def compare(
     if over:
         raise InputError(f"over: expected datasets or seeds, but got {over!r}")
     from gnomon.runs.effects import effects_table
+    from gnomon.runs.tables import claims, part_of
 
     loaded = _told_apart(loaded)
     comparisons = compare_runs(loaded, asked)
-    tables = (comparison_table(comparisons, loaded[0]), effects_table(comparisons, loaded[0]))
-    return Result(tuple(loaded), tables)
+    table = comparison_table(comparisons, loaded[0])
+    table = replace(table, title=table.title + part_of(loaded[0]), notes=(*table.notes, *claims(loaded)))
+    return Result(tuple(loaded), (table, effects_table(comparisons, loaded[0])))
 
 
 def audit(*runs: Any, fail_on: str | None = None) -> Result:

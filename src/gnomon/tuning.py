@@ -18,7 +18,7 @@ from gnomon.api import Result, runs_of_verb
 from gnomon.core import grids, registry
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
-from gnomon.core.partition import TEST, VAL
+from gnomon.core.partition import TEST, VAL, shares
 from gnomon.core.suite import Suite, Tuning, load
 from gnomon.core.systems import Spec, Value, checked, split
 from gnomon.core.table import Table, View
@@ -129,14 +129,35 @@ def perform_search(
     shown, findings = items(found)
     winner = None if found.winner is None else str(found.winner.run.manifest["system"])
     command = _command(subject, list(dict.fromkeys([winner, specs[0].text]))) if winner else ""
-    if command:
-        who = "the default" if found.winner is found.default else "the winner, and the default beside it,"
-        title = f"to test {who} on the part that the search has not seen"
-        shown.append(View("next", title, "lines", {"lines": [f"  {command}"]}))
+    if winner:
+        shown += _next(subject, found, command)
     trials = [_trial(arm, arm.value(found.measure)) for arm in found.arms]
     record = {**asked, "winner": winner, "default": specs[0].text, "trials": trials, "command": command}
     extra = {"search": record, "findings": [finding.record() for finding in findings]}
     return _result(subject, [arm.run for arm in found.arms], shown, missing, extra)
+
+
+def _next(subject: Subject, found: Search, command: str) -> list[View]:
+    """Say how the winner is tested, or that no part is left to test it on."""
+    if _held_out(subject) and not command:
+        return []
+    who = "the default" if found.winner is found.default else "the winner, and the default beside it,"
+    title = f"to test {who} on the part that the search has not seen"
+    lines = [f"  {command}"]
+    if not command:
+        title = "nothing is left to test on"
+        split_up = _built(subject).split
+        lines = [f"  --split {split_up} gives the part {TEST!r} no group: search again with other shares, or new data"]
+    return [View("next", title, "lines", {"lines": lines})]
+
+
+def _held_out(subject: Subject) -> bool:
+    """Say whether the split leaves anything to test on."""
+    return shares(_built(subject).split).test > 0
+
+
+def _built(subject: Subject) -> Any:
+    return opt.build(subject.suite.verb("run").options, subject.given)
 
 
 def _searched(
@@ -196,7 +217,8 @@ def _subject(name: str, given: Mapping[str, Any]) -> Subject:
     listed = given.get(option, ())
     specs = split([listed] if isinstance(listed, str) else [os.fspath(item) for item in listed])
     if len(specs) != 1:
-        raise InputError(f"expected exactly one system in {option!r} ({_flag(option)}), but got {len(specs)}")
+        got = f"{len(specs)}: {some([spec.text for spec in specs])}" if specs else f"none: give {_flag(option)} NAME"
+        raise InputError(f"expected exactly one system in {option!r} ({_flag(option)}), but got {got}")
     # Everything else about the options is found out here, before any arm is made.
     built: Any = opt.build(suite.verb("run").options, {**given, option: (specs[0].text,)})
     if getattr(built, "variant", "") == "both":
@@ -211,7 +233,7 @@ def _arms(subject: Subject, axes: Mapping[str, grids.Axis], random: int) -> list
 
     if not axes:
         raise InputError("nothing to search: give --grid key=a,b,c at least once")
-    options: Any = opt.build(subject.suite.verb("run").options, {**subject.given})
+    options = _built(subject)
     drawn = grids.draw(axes, random, generator(options.seed, "search")) if random else grids.product(axes)
     specs = [subject.spec, *(subject.set(setting) for setting in drawn)]
     distinct: dict[tuple[Any, ...], Spec] = {}
@@ -245,7 +267,7 @@ def _check_switches(subject: Subject, switches: Sequence[str]) -> None:
 @contextlib.contextmanager
 def _kept(subject: Subject) -> Iterator[str]:
     """Give the store that all arms share: that of the runs, or one that goes when nothing is kept."""
-    options: Any = opt.build(subject.suite.verb("run").options, subject.given)
+    options = _built(subject)
     if options.out != "none" or options.store:
         yield os.fspath(options.store_folder())
         return
@@ -254,7 +276,9 @@ def _kept(subject: Subject) -> Iterator[str]:
 
 
 def _command(subject: Subject, systems: Sequence[str]) -> str:
-    """Return the command that tests systems on the test part; nothing where an option lives in memory."""
+    """Return the command that tests systems on the test part; nothing where it is empty or an option is in memory."""
+    if not _held_out(subject):
+        return ""
     chosen = {**subject.given, subject.tuning.systems: tuple(systems), subject.tuning.part: TEST}
     words = ["gnomon", "run", subject.suite.name]
     arguments: list[str] = []

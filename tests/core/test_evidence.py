@@ -72,7 +72,7 @@ def test_records_are_plain_data():
     assert Claim("x", "y", (NEED,)).record() == {
         "id": "x",
         "statement": "y",
-        "needs": [{"fact": "groups", "at_least": 6, "text": "at least 6 groups"}],
+        "needs": [{"fact": "groups", "at_least": 6, "text": "at least 6 groups", "if_known": False}],
     }
     assert Verdict("x", "y", False, ("z",)).record() == {
         "id": "x",

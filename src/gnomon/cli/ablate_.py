@@ -12,12 +12,13 @@ from gnomon.core.suite import Suite
 
 
 def _ablate(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
-    from gnomon.cli.tuned import show
+    from gnomon.cli.tuned import show, showing
     from gnomon.tuning import perform_ablation
 
+    shown = showing(given)
     without, metric = given.pop("without", ()), given.pop("metric", "")
     result = perform_ablation(suite.name, given, without, metric, stream=sys.stderr)
-    show(result, as_json)
+    show(result, as_json, *shown)
     return 0 if result.complete else 1
 
 

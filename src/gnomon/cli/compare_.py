@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from gnomon.cli.formats import formatted, put
+
 
 @click.command(help="Compare runs that were scored on the same data: the best against every other.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
@@ -18,15 +20,15 @@ import click
     type=click.Choice(["datasets", "seeds"]),
     help="Systems over several datasets, or over several seeds on the same data.",
 )
-@click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
-def command(runs: tuple[str, ...], over: str | None, json_: bool, **options: Any) -> None:
+@formatted
+@click.option("--json", "json_", is_flag=True, help="The same as --format json.")
+def command(
+    runs: tuple[str, ...], over: str | None, format_: str, output: str | None, json_: bool, **options: Any
+) -> None:
     """Compare runs."""
     from gnomon.api import compare
-    from gnomon.cli.output import emit
-    from gnomon.report.terminal import display
 
     result = compare(*runs, over=over or "", **options)
-    if json_:
-        emit({"tables": result.record()["tables"], "runs": [run["id"] for run in result.record()["runs"]]})
-    else:
-        display(result.items)
+    held = result.record()
+    record = {"tables": held["tables"], "runs": [run["id"] for run in held["runs"]]}
+    put(result, "json" if json_ else format_, output, record)

@@ -12,14 +12,15 @@ from gnomon.core.suite import Suite
 
 
 def _search(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
-    from gnomon.cli.tuned import show
+    from gnomon.cli.tuned import show, showing
     from gnomon.core import grids
     from gnomon.tuning import perform_search
 
+    shown = showing(given)
     axes = grids.parse(given.pop("grid", ()))
     metric, random = given.pop("metric"), given.pop("random", 0)
     result = perform_search(suite.name, given, axes, metric, random, stream=sys.stderr)
-    show(result, as_json)
+    show(result, as_json, *shown)
     return 0 if result.complete else 1
 
 

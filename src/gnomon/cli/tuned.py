@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gnomon.cli.building import Action, SuiteGroup, build
+from gnomon.cli.formats import own, put
 from gnomon.core import registry
 from gnomon.core.errors import InputError, counted
 
@@ -39,20 +40,29 @@ class TunedGroup(SuiteGroup):
             )
         command = build(suite, "run", self.action)
         decided = {suite.tuning.part} if self.decides_part else set()
-        command.params = [*self.own, *(parameter for parameter in command.params if parameter.name not in decided)]
+        taken = [self._single(item, suite.tuning.systems) for item in command.params if item.name not in decided]
+        command.params = [*self.own, *taken[:-1], *own(), taken[-1]]
         command.help = self.help
         return command
 
+    def _single(self, parameter: click.Parameter, systems: str) -> click.Parameter:
+        """Ask for exactly one system, whatever ``run`` takes where none is given."""
+        if parameter.name == systems and isinstance(parameter, click.Option):
+            parameter.required = True
+            parameter.help = f"The one system to {self.verb}, with parameters as NAME@key=value."
+        return parameter
 
-def show(result: Any, as_json: bool) -> None:
-    """Print a result, and say in one line where its many runs are."""
-    from gnomon.cli.output import emit, say
-    from gnomon.report.terminal import display
 
-    if as_json:
-        emit(result.record())
-    else:
-        display(result.items)
+def showing(given: dict[str, Any]) -> tuple[str, str | None]:
+    """Take the format and the file out of what was given."""
+    return given.pop("format_"), given.pop("output", None)
+
+
+def show(result: Any, as_json: bool, format: str, output: str | None) -> None:
+    """Print or write a result, and say in one line where its many runs are."""
+    from gnomon.cli.output import say
+
+    put(result, "json" if as_json else format, output, result.record())
     folders = sorted({str(run.path.parent) for run in result.runs if run.path is not None})
     if folders:
         say(f"{counted(len(result.runs), 'run')} in {', '.join(folders)}")

@@ -10,9 +10,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gnomon.core.errors import InputError
+
+if TYPE_CHECKING:
+    from gnomon.core.table import Table
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,14 @@ class Tuning:
 
 
 @dataclass(frozen=True)
+class Listing:
+    """What a suite says about its datasets: tables, and how many of the datasets cannot be used as they are."""
+
+    tables: tuple[Table, ...]
+    faults: int = 0
+
+
+@dataclass(frozen=True)
 class Suite:
     """A suite: name, one line about it, verbs, and the function that makes tables of its runs."""
 
@@ -61,6 +72,8 @@ class Suite:
     """``module:function`` from a folder and ``quick`` to the steps of a demonstration."""
     tuning: Tuning | None = None
     """Given where systems have parameters that can be searched."""
+    data: str = ""
+    """``module:function`` from ``list``, ``check`` or ``describe``, and a folder or a name, to a :class:`Listing`."""
 
     def verb(self, name: str) -> Verb:
         """Return a verb, or say what the suite offers instead."""

@@ -32,7 +32,6 @@ from gnomon.core.measure import Measure, Scored
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.inference.intervals import (
-    FEW_GROUPS,
     Groups,
     Interval,
     Plan,
@@ -48,7 +47,17 @@ from gnomon.inference.intervals import (
     t_quantile,
     width,
 )
-from gnomon.inference.paired import Paired, align, left_out_differences, smallest_p, swap_p, swapped_difference
+from gnomon.inference.paired import (
+    Paired,
+    align,
+    apart,
+    doubts,
+    ends,
+    few,
+    left_out_differences,
+    swap_p,
+    swapped_difference,
+)
 
 
 @dataclass(frozen=True)
@@ -138,10 +147,13 @@ def compare_composites(
         return Paired(difference, None, None, None, groups, False, None, why, why)
     low, high, interval_why = _interval(measure, sides, shares, difference, first.plan)
     widest = max(groups, *(width(left.tallies) for left, _ in sides.values()))
-    p, exact = swap_p(lambda s: _after(measure, sides, shares, s), groups, difference, scale, first.plan, widest)
-    smallest = smallest_p(groups, first.plan)
-    few = f"only {first.name(groups)} in all: the smallest attainable p is {smallest:.3g}"
-    notes = (few,) if groups < FEW_GROUPS else ()
+    differ = np.concatenate([apart(left, right) for left, right in sides.values()])
+    p, exact, smallest = swap_p(
+        lambda s: _after(measure, sides, shares, s), differ, difference, scale, first.plan, widest
+    )
+    notes = few(first, groups, smallest, " in all")
+    if low is not None:
+        notes += tuple(f"{name}: {note}" for name, pair in sides.items() for note in doubts(measure, *pair))
     return Paired(difference, low, high, p, groups, exact, smallest, "", interval_why, notes)
 
 
@@ -185,7 +197,16 @@ def _weighed(shares: Iterable[float], values: Iterable[float]) -> float:
 def _single(slices: Mapping[str, Groups]) -> str:
     """Say that a slice is too small to be resampled."""
     small = [(name, groups) for name, groups in slices.items() if groups.n < 2]
-    return f"undefined ({small[0][0]!r}: {small[0][1].name(small[0][1].n)})" if small else ""
+    return _on(small[0][0], f"undefined ({small[0][1].name(small[0][1].n)})") if small else ""
+
+
+def _on(name: str, why: str) -> str:
+    """Name the slice in the reason of an undefined interval.
+
+    >>> _on("lab", "undefined (1 group)")
+    "undefined ('lab': 1 group)"
+    """
+    return why.replace("undefined (", f"undefined ({name!r}: ", 1)
 
 
 def _notes(measure: Measure, slices: Mapping[str, Groups]) -> list[str]:
@@ -205,7 +226,7 @@ def _jackknife_t(
         why = gaps(groups, scored.defined) if not scored.defined.all() else ""
         why = why or (same(groups) if no_spread(scored.values) else "")
         if why:
-            return _with(made, Interval(None, None, f"{part.name!r}: {why}", tuple(notes)))
+            return _with(made, Interval(None, None, _on(part.name, why), tuple(notes)))
         variances.append(((part.weight * jackknife_se(scored.values)) ** 2, groups.n - 1))
     total, df = satterthwaite(variances)
     value, half = made.value or 0.0, t_quantile(0.5 + plan.level / 2, df) * math.sqrt(total)
@@ -243,11 +264,11 @@ def _interval(
     for name, (left, right) in sides.items():
         differences, why = left_out_differences(measure, left, right)
         if why:
-            return None, None, f"{name!r}: {why}"
+            return None, None, _on(name, why)
         variances.append(((shares[name] * jackknife_se(differences)) ** 2, left.n - 1))
     total, df = satterthwaite(variances)
     half = t_quantile(0.5 + plan.level / 2, df) * math.sqrt(total)
-    return difference - half, difference + half, ""
+    return *ends(measure, difference, half), ""
 
 
 def _after(

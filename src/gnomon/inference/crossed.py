@@ -15,11 +15,18 @@ jackknife-t (default)
     with V_groups the jackknife variance over groups of the mean score, V_seeds the variance of the scores of seeds
     over their number, and V_both the residual variance, which both of the others contain (variance components:
     Searle, Casella and McCulloch, 1992; as in two-way clustering, Cameron, Gelbach and Miller, 2011). A component that
-    comes out negative is 0, so se^2 is never below the larger of V_groups and V_seeds. Degrees of freedom after
-    Satterthwaite (1946), not below the smaller of seeds - 1 and groups - 1 and not above the sum of both.
+    comes out negative is 0, so se^2 is never below the larger of V_groups and V_seeds. Each part has degrees of freedom
+    of its own (G - 1, S - 1, and their product), and each its own quantile of Student's t (Banerjee, 1960):
+
+        half^2 = t_{G-1}^2 V_groups + t_{S-1}^2 V_seeds - t_{(G-1)(S-1)}^2 V_both,
+
+    again not below the larger of the first two. One t for the sum, after Satterthwaite (1946), is too narrow with two
+    or three seeds: a small V_seeds may be luck, and then hides how little is known of it. So few seeds make a wide
+    interval.
 percentile
     Each replicate draws seeds and, independently, groups, with replacement, the same groups for every seed (Owen, 2007:
-    on the wide side where a group's luck depends on the seed; with few seeds on the narrow side).
+    on the wide side where a group's luck depends on the seed; with few seeds on the narrow side, and then called
+    unreliable).
 
 One seed: the plain interval over groups, with a note. Conventions are those of :mod:`gnomon.inference.intervals`.
 
@@ -62,13 +69,26 @@ FEW_SEEDS = 5
 
 @dataclass(frozen=True)
 class Spread:
-    """The parts of a standard error: over groups, over seeds, and what both contain; and its degrees of freedom."""
+    """The parts of a standard error: over groups, over seeds, and what both contain; and how many there are of each."""
 
     groups: float
     seeds: float
     both: float
     se: float
-    df: float
+    n_groups: int
+    n_seeds: int
+
+    def half(self, level: float) -> float:
+        """Return half the width of an interval of a level.
+
+        >>> from scipy.special import stdtrit
+        >>> Spread(0.0, 1.0, 0.0, 1.0, 12, 3).half(0.95) == stdtrit(2, 0.975)
+        True
+        """
+        free = (self.n_groups - 1, self.n_seeds - 1, (self.n_groups - 1) * (self.n_seeds - 1))
+        parts = zip((self.groups, self.seeds, self.both), free, strict=True)
+        groups, seeds, both = ((t_quantile(0.5 + level / 2, df) * part) ** 2 for part, df in parts)
+        return math.sqrt(max(groups, seeds, groups + seeds - both))
 
 
 @dataclass(frozen=True)
@@ -123,15 +143,9 @@ def crossed_spread(values: Array, left_out: Array) -> Spread:
     rest = pseudo - pseudo.mean(axis=0) - pseudo.mean(axis=1, keepdims=True) + pseudo.mean()
     free = (seeds - 1) * (groups - 1)
     both = float(np.square(rest).sum()) / free / (seeds * groups)
-    squared = over_groups + over_seeds - both
-    parts = [(over_groups, groups - 1), (over_seeds, seeds - 1), (both, free)]
-    if squared < max(over_groups, over_seeds):
-        parts = [max(parts[:2])]
-        squared = parts[0][0]
-    below = math.fsum(part**2 / free for part, free in parts)
-    df = squared**2 / below if below else float(groups - 1)
-    df = min(max(df, min(seeds, groups) - 1), seeds + groups - 2)
-    return Spread(math.sqrt(over_groups), math.sqrt(over_seeds), math.sqrt(both), math.sqrt(squared), df)
+    squared = max(over_groups, over_seeds, over_groups + over_seeds - both)
+    parts = (math.sqrt(part) for part in (over_groups, over_seeds, both, squared))
+    return Spread(*parts, groups, seeds)
 
 
 def _check(seeds: Sequence[Groups]) -> None:
@@ -158,16 +172,18 @@ def _interval(measure: Measure, seeds: Sequence[Groups], value: float, values: A
         raise InputError(f"interval over seeds: expected jackknife-t, percentile or none, but got {plan.method!r}")
     if first.n < 2:
         return None, Interval(None, None, f"undefined ({first.name(first.n)})")
-    notes = _notes(measure, seeds)
+    notes = seed_notes(measure, seeds, len(seeds))
     if plan.method == "percentile":
+        if len(seeds) < FEW_SEEDS:
+            notes.append(f"interval unreliable: a bootstrap of fewer than {FEW_SEEDS} seeds is too narrow")
         return None, between(measure, _replicates(measure, seeds), plan.level, notes, same(first))
     return _jackknife_t(measure, seeds, value, values, notes)
 
 
-def _notes(measure: Measure, seeds: Sequence[Groups]) -> list[str]:
-    found = [note for groups in seeds for note in remarks(measure, groups, measure.freeze(groups.total))]
-    few = [f"interval rests on only {len(seeds)} seeds"] if len(seeds) < FEW_SEEDS else []
-    return [*dict.fromkeys(found), *few]
+def seed_notes(measure: Measure, scored: Sequence[Groups], seeds: int) -> list[str]:
+    """Return what qualifies an interval over so many seeds: few of them, few groups, classes that rest on few."""
+    found = [note for groups in scored for note in remarks(measure, groups, measure.freeze(groups.total))]
+    return [*dict.fromkeys(found), *([f"interval rests on only {seeds} seeds"] if seeds < FEW_SEEDS else [])]
 
 
 def _jackknife_t(
@@ -182,8 +198,7 @@ def _jackknife_t(
     if no_spread(without.mean(axis=0)):
         return None, Interval(None, None, same(first), tuple(notes))
     spread = crossed_spread(values, without)
-    half = t_quantile(0.5 + first.plan.level / 2, spread.df) * spread.se
-    return spread, around(measure, value, half, notes)
+    return spread, around(measure, value, spread.half(first.plan.level), notes)
 
 
 def _replicates(measure: Measure, seeds: Sequence[Groups]) -> Scored:

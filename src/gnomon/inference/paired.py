@@ -4,10 +4,15 @@ The test swaps, per group, the tallies (or the rows) of A and B: under the null 
 within each group. Every swap gives new totals for both systems, which are scored; the p-value is the share
 of swaps whose difference is at least as large as the observed one, in absolute value. Scores of parts are
 never averaged. With few groups all 2^G swaps are enumerated and the p-value is exact; otherwise they are
-drawn at random and the observed arrangement is counted as one of them.
+drawn at random and the observed arrangement is counted as one of them. Groups in which the tallies of A and B are equal
+are not counted among the few: swapping them changes nothing.
+
+The null hypothesis is stronger than that of equal scores: systems of equal score that err in different classes are not
+exchangeable, and the p-value of macro averages is then on the large side. The interval asks for the scores alone.
 
 The interval of the difference is the group jackknife-t of score(A) - score(B), whatever method the scores' own
-intervals were made with; where no intervals were asked for, there is none.
+intervals were made with, cut to the differences that the measure's range allows; where no intervals were asked for,
+there is none.
 
 Class sets that depend on the prediction are recomputed in every swap.
 """
@@ -35,13 +40,16 @@ from gnomon.inference.intervals import (
     jackknife_se,
     left_out,
     no_spread,
+    remarks,
     same,
     t_quantile,
     width,
 )
 
 EXACT_GROUPS = 13
-"""Up to this many groups all swaps are enumerated."""
+"""Up to this many groups that differ all swaps are enumerated."""
+SMALL_P = 0.05
+"""A test that cannot reach this p says so."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,7 @@ class Paired:
     groups: int
     exact: bool
     smallest_p: float | None
+    """The smallest p that swapping these tallies can give."""
     why: str = ""
     """Why there is no difference or no p-value."""
     interval_why: str = ""
@@ -78,9 +87,8 @@ def compare(measure: Measure, a: Groups, b: Groups) -> Paired:
     def after(swaps: Array) -> Scored:
         return swapped_difference(measure, a.tallies, b.tallies, swaps)
 
-    p, exact = swap_p(after, a.n, difference, scale, a.plan, width(a.tallies))
-    smallest = smallest_p(a.n, a.plan)
-    notes = few(a, a.n, smallest)
+    p, exact, smallest = swap_p(after, apart(a, b), difference, scale, a.plan, width(a.tallies))
+    notes = few(a, a.n, smallest) + (doubts(measure, a, b) if low is not None else ())
     return Paired(difference, low, high, p, a.n, exact, smallest, "", interval_why, notes)
 
 
@@ -113,13 +121,44 @@ def left_out_differences(measure: Measure, a: Groups, b: Groups) -> tuple[Array,
     return differences, why
 
 
-def few(groups: Groups, n: int, smallest: float) -> tuple[str, ...]:
-    """Say that there are few groups, and which p can be reached at all."""
-    return (f"only {groups.name(n)}: the smallest attainable p is {smallest:.3g}",) if n < FEW_GROUPS else ()
+def apart(a: Groups, b: Groups) -> Array:
+    """Return in which groups the tallies of aligned sides differ; rows are taken to differ."""
+    if not (isinstance(a.tallies, Tallies) and isinstance(b.tallies, Tallies)):
+        return np.ones(a.n, dtype=np.bool_)
+    differs = np.zeros(a.n, dtype=np.bool_)
+    for name, field in a.tallies.fields.items():
+        differs |= (field != b.tallies.fields[name]).reshape(a.n, -1).any(axis=1)
+    return differs
+
+
+def few(groups: Groups, n: int, smallest: float, where: str = "") -> tuple[str, ...]:
+    """Say that there are few groups, or few that differ, and which p can be reached at all."""
+    reached = f"the smallest attainable p is {smallest:.3g}"
+    if n < FEW_GROUPS:
+        return (f"only {groups.name(n)}{where}: {reached}",)
+    return (f"{reached}: too few of the {groups.name(n)}{where} tell A and B apart",) if smallest > SMALL_P else ()
+
+
+def doubts(measure: Measure, *sides: Groups) -> tuple[str, ...]:
+    """Say why an interval over these sides is unreliable."""
+    found = (note for side in sides for note in remarks(measure, side, measure.freeze(side.total)))
+    return tuple(dict.fromkeys(note for note in found if note.startswith("interval unreliable")))
+
+
+def ends(measure: Measure, difference: float, half: float) -> tuple[float, float]:
+    """Return the interval of a difference and half its width, cut to the differences that there can be.
+
+    >>> from gnomon.measures.classification import Accuracy
+    >>> ends(Accuracy(), 0.25, 2.0)
+    (-1.0, 1.0)
+    """
+    floor, ceiling = measure.bounds
+    most = ceiling - floor
+    return max(difference - half, -most), min(difference + half, most)
 
 
 def smallest_p(groups: int, plan: Plan) -> float:
-    """Return the smallest p-value that swapping so many groups can give."""
+    """Return the smallest p-value that swapping so many groups can give, all of which differ."""
     return 2.0 / 2**groups if groups <= EXACT_GROUPS else 1.0 / (plan.resamples + 1)
 
 
@@ -130,32 +169,42 @@ def _interval(measure: Measure, a: Groups, b: Groups, difference: float) -> tupl
     if why:
         return None, None, why
     half = t_quantile(0.5 + a.plan.level / 2, a.n - 1) * jackknife_se(differences)
-    return difference - half, difference + half, ""
+    return *ends(measure, difference, half), ""
 
 
 def swap_p(
-    after: Callable[[Array], Scored], groups: int, observed: float, scale: float, plan: Plan, width: int
-) -> tuple[float, bool]:
-    """Return the p-value of the swap test, and whether it is exact.
+    after: Callable[[Array], Scored], apart: Array, observed: float, scale: float, plan: Plan, width: int
+) -> tuple[float, bool, float]:
+    """Return the p-value of the swap test, whether it is exact, and the smallest that it could have been.
 
     Parameters
     ----------
     after
         Gives the difference A - B after swaps, ``(batch, groups)`` of 0 and 1.
+    apart
+        In which groups A and B differ, ``(groups,)``; the others need not be swapped.
     observed, scale
         The difference as it is, and the larger of the two scores, to which rounding is relative.
     width
         How many numbers one swap holds at a time.
     """
-    exact = groups <= EXACT_GROUPS
-    at_least = made = 0
-    edge = abs(observed) - ROUNDING * max(scale, abs(observed))
     step = max(1, CHUNK // width)
-    for swaps in _all_swaps(groups, step) if exact else _random_swaps(groups, plan, step):
+    exact = int(apart.sum()) <= EXACT_GROUPS
+    sizes = []
+    for swaps in _all_swaps(apart, step) if exact else _random_swaps(len(apart), plan, step):
         found = after(swaps)
-        at_least += int((np.abs(found.values)[found.defined] >= edge).sum()) + int((~found.defined).sum())
-        made += len(swaps)
-    return at_least / made if exact else (at_least + 1) / (made + 1), exact
+        sizes.append(np.where(found.defined, np.abs(found.values), np.inf))
+    size = np.concatenate(sizes)
+    at_least = _reaching(size, abs(observed), scale)
+    if not exact:
+        return (at_least + 1) / (len(size) + 1), False, 1.0 / (len(size) + 1)
+    most = float(size[np.isfinite(size)].max())
+    return at_least / len(size), True, _reaching(size, most, scale) / len(size)
+
+
+def _reaching(sizes: Array, size: float, scale: float) -> int:
+    """Count swaps whose difference is of a size or more; those without a score count as such."""
+    return int((sizes >= size - ROUNDING * max(scale, size)).sum())
 
 
 def swapped_difference(measure: Measure, a: Tallies | Rows, b: Tallies | Rows, swaps: Array) -> Scored:
@@ -191,10 +240,14 @@ def _sums(a: Tallies, b: Tallies) -> Tallies:
     return Tallies(layout, a.axes, {f.name: np.concatenate([a.fields[f.name], b.fields[f.name]]) for f in layout})
 
 
-def _all_swaps(groups: int, step: int) -> Iterator[Array]:
-    for start in range(0, 2**groups, step):
-        codes = np.arange(start, min(start + step, 2**groups))[:, np.newaxis]
-        yield np.asarray((codes >> np.arange(groups)) & 1)
+def _all_swaps(apart: Array, step: int) -> Iterator[Array]:
+    """Yield every choice of the groups that differ."""
+    places = np.flatnonzero(apart)
+    for start in range(0, 2 ** len(places), step):
+        codes = np.arange(start, min(start + step, 2 ** len(places)))[:, np.newaxis]
+        swaps = np.zeros((len(codes), len(apart)), dtype=np.int64)
+        swaps[:, places] = (codes >> np.arange(len(places))) & 1
+        yield swaps
 
 
 def _random_swaps(groups: int, plan: Plan, step: int) -> Iterator[Array]:

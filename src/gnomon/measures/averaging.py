@@ -67,6 +67,14 @@ def supported(classes: ClassSet, totals: Totals) -> Array:
     return np.asarray(totals["truth"] + totals["predicted"] > 0)
 
 
+def held(label: str, totals: Totals) -> Array:
+    """Return whether one class occurs in truth, ``(*batch, 1)``."""
+    axis = totals.axes["class"]
+    if label not in axis:
+        return np.zeros((*totals.batch, 1), dtype=np.bool_)
+    return np.asarray(totals["truth"][..., [axis.index(label)]] > 0)
+
+
 def members(classes: ClassSet, totals: Totals, frozen: Array | None) -> Array:
     """Return which classes of the axis are averaged over, ``(*batch, classes)``.
 

@@ -177,6 +177,11 @@ class _OfClass(ClassCounts):
         values = np.where(scored.defined, scored.values, self.zero_division)
         return Scored(values, np.broadcast_to(totals["n"] > 0, values.shape))
 
+    def support(self, totals: Totals, frozen: Array | None) -> Array:
+        """Whether the class has truth here."""
+        del frozen
+        return averaging.held(self.label, totals)
+
     def why(self, totals: Totals) -> str:
         """The class does not occur."""
         if int(totals["n"]) == 0:

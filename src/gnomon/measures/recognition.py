@@ -183,6 +183,14 @@ class CategoryRate(WardTally):
         index = totals.axes["class"].index(self.label)
         return np.asarray(column(totals["seconds"], totals.axes["category"], category)[..., index])
 
+    def support(self, totals: Totals, frozen: Array | None) -> Array:
+        """Whether the class has true events here."""
+        del frozen
+        axis = totals.axes["class"]
+        if self.label not in axis:
+            return np.zeros((*totals.batch, 1), dtype=np.bool_)
+        return np.asarray(summed(totals, "events", "outcome", TRUTH_LABELS)[..., [axis.index(self.label)]] > 0)
+
     def why(self, totals: Totals) -> str:
         """That half of the time is empty."""
         if not float(totals["window_s"]):

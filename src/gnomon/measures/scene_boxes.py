@@ -195,6 +195,11 @@ class _OfClass(BoxMeasure):
         del frozen
         return averaging.averaged(self.kind, "macro", totals, None, (self.label,), self.zero_division)
 
+    def support(self, totals: Totals, frozen: Array | None) -> Array:
+        """Whether the class has true boxes here."""
+        del frozen
+        return averaging.held(self.label, totals)
+
     def why(self, totals: Totals) -> str:
         """The class has nothing on that side."""
         what = why_undefined(self.kind, totals)

@@ -20,17 +20,18 @@ FORMATS = {
     "latex": "gnomon.report.latex:render",
     "html": "gnomon.report.html:render",
 }
-
+PAGES = {"html": "gnomon.report.html:page"}
+"""Formats whose files hold more than what is put into a page of somebody else."""
 
 RAGGED = ("error", "dash")
 """What is done with a table in which a row lacks a cell: refuse it, or show that it is missing."""
 
 
-def render(items: Sequence[Table | View], format: str, ragged: str = "error") -> str:
-    """Render tables and views as text in one of the formats."""
+def render(items: Sequence[Table | View], format: str, ragged: str = "error", *, page: bool = False) -> str:
+    """Render tables and views as text in one of the formats; ``page`` makes it whole, as a file of its own."""
     if format not in FORMATS:
         raise InputError(f"unknown format {format!r}; expected one of {', '.join(FORMATS)}")
-    function: Callable[[Sequence[Table | View]], str] = load(FORMATS[format])
+    function: Callable[[Sequence[Table | View]], str] = load((PAGES if page and format in PAGES else FORMATS)[format])
     return function([whole(item, ragged) for item in items])
 
 

@@ -11,12 +11,22 @@ from gnomon.report.cells import grid, numeric
 
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
+STYLE = "body{font-family:sans-serif;margin:2em}td,th{padding:.2em .6em}pre{font-size:.9em}table{margin-top:1.5em}"
 
 
 def render(items: Sequence[Table | View]) -> str:
     """Return tables as an HTML fragment."""
     shown = (_table(item) if isinstance(item, Table) else _drawn(item) for item in items)
     return "\n".join(text for text in shown if text)
+
+
+def page(items: Sequence[Table | View]) -> str:
+    """Return tables as a whole page in UTF-8, which a browser can open from a file."""
+    title = escape(items[0].title) if items else "gnomon"
+    head = f'<meta charset="utf-8">\n<title>{title}</title>\n<style>{STYLE}</style>'
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{render(items)}\n</body>\n</html>\n'
+    )
 
 
 def _table(table: Table) -> str:

@@ -15,8 +15,8 @@ from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.multiplicity import holm
 from gnomon.inference.paired import Paired
-from gnomon.runs.arms import Arm, failures, no_ops, paired, part_of, said
-from gnomon.runs.tables import column, interval_notes, titled
+from gnomon.runs.arms import Arm, failures, no_ops, paired, said
+from gnomon.runs.tables import claims, column, interval_notes, part_of, titled
 
 FULL = "Full"
 
@@ -90,4 +90,4 @@ def _notes(ablation: Ablation, found: Sequence[Paired], findings: Sequence[Findi
     holm_said = f", corrected after Holm for {len(found)} rows" if len(found) > 1 else ""
     lines.append(f"p: two-sided swap test per {level}{holm_said}")
     lines += dict.fromkeys(note for item in found for note in item.notes)
-    return (*lines, *failures((ablation.full, *ablation.arms)), *said(findings))
+    return (*lines, *failures((ablation.full, *ablation.arms)), *said(findings), *claims([run]))

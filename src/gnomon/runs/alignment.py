@@ -16,7 +16,7 @@ from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array
 from gnomon.inference.scoring import score
-from gnomon.runs.run import Run
+from gnomon.runs.run import INPUTS, Run
 from gnomon.runs.tables import partial
 
 POOL = "pool_fingerprint"
@@ -76,6 +76,12 @@ def comparable(runs: Sequence[Run], *, seeds: bool = False) -> None:
             raise InputError(
                 f"{both} were ranked against different candidate pools "
                 f"({str(ours or 'none')[:12]} and {str(theirs or 'none')[:12]}): score both against the same"
+            )
+        ours, theirs = (one.manifest["facts"].get(INPUTS) for one in (first, run))
+        if ours and theirs and ours != theirs:
+            raise InputError(
+                f"{both} were given different inputs for the same truth ({ours[:12]} and {theirs[:12]}): run both on "
+                "the same files"
             )
         same_plan(first, run, seeds=seeds)
 

@@ -16,8 +16,6 @@ from gnomon.inference.paired import Paired, compare
 from gnomon.runs.run import Run
 from gnomon.runs.tables import cell
 
-ALPHA = 0.05
-
 
 @dataclass(frozen=True)
 class Arm:
@@ -84,16 +82,6 @@ def paired(measure: Measure, a: Arm, b: Arm) -> Paired:
     return compare(measure, a.run.groups(measure), b.run.groups(measure))
 
 
-def told_apart(found: Paired) -> bool:
-    """Say whether a difference is distinguishable from none: its interval does not hold 0, and p is below 0.05.
-
-    Both are asked for, since an arm is looked at because it came out best, and validation parts are small: an interval
-    over five groups may miss 0 where no swap test over five groups can tell anything.
-    """
-    held = found.low is not None and found.high is not None and found.low <= 0 <= found.high
-    return not held and found.p is not None and found.p < ALPHA
-
-
 def no_ops(arms: Sequence[Arm]) -> tuple[Finding, ...]:
     """Find arms whose tallies are the same in every case; those that failed are no arms here."""
     return no_op_arms({arm.name: arm.run.tallies for arm in arms if not arm.failure})
@@ -106,12 +94,6 @@ def failures(arms: Sequence[Arm]) -> tuple[str, ...]:
         if arm.failure:
             found.setdefault(arm.failure, []).append(arm.name)
     return tuple(f"{', '.join(names)} {why}" for why, names in found.items())
-
-
-def part_of(run: Run) -> str:
-    """Say which part of the groups a run was scored on; nothing where it was all of them."""
-    part = run.manifest["protocol"]["split"].get("part", "")
-    return f", on the {part} part" if part else ""
 
 
 def said(findings: Sequence[Finding]) -> tuple[str, ...]:

@@ -93,6 +93,15 @@ def again(run: Run) -> Audit:
     return Audit(findings, tuple(made), {name: why for name, why in known.items() if name not in made})
 
 
+def leak_free(audit: Audit, level: str) -> dict[str, int]:
+    """Return the fact whether training and test are apart, where training was looked at; nothing where it was not."""
+    if not set(SPLITS) & set(audit.made):
+        return {}
+    kinds = {finding for name in SPLITS for finding in CHECKS[name].finds}
+    leaks = [f for f in audit.findings if f.id in kinds and (f.severity == "error" or f.where == level)]
+    return {"leak_free": int(not [f for f in leaks if f.severity != "info"])}
+
+
 def samples_of(run: Run) -> Samples | None:
     """Return the samples of a run, from memory or from its folder."""
     return run.samples if run.samples is not None or run.path is None else stored.read(run.path)

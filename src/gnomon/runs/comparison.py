@@ -144,23 +144,56 @@ def direction_notes(measures: Sequence[Measure]) -> list[str]:
     return [f"{', '.join(names)}: lower is better, so that A - B below 0 speaks for A"] if names else []
 
 
+def qualified(notes: Sequence[tuple[Measure, Sequence[str]]]) -> list[str]:
+    """Say every note once, behind the names of the measures that it holds for, unless it holds for all."""
+    found: dict[str, list[str]] = {}
+    for measure, texts in notes:
+        for text in texts:
+            found.setdefault(text, []).append(measure.name.replace("_", " "))
+    every = len({measure.name for measure, _ in notes})
+    whose = ((text, list(dict.fromkeys(names))) for text, names in found.items())
+    return [text if len(names) == every else f"{', '.join(names)}: {text}" for text, names in whose]
+
+
 def _notes(comparisons: Sequence[Comparison], run: Run, tests: int) -> tuple[str, ...]:
     level, coverage = run.roster.level, run.plan.level
-    exact = all(item.result.exact for item in comparisons)
-    how = "all swaps enumerated" if exact else "random swaps"
+    tested = [item.result for item in comparisons if item.result.p is not None]
+    how = "all swaps enumerated" if all(result.exact for result in tested) else "random swaps"
     lines = scope_notes(comparisons)
     if any(item.result.low is not None for item in comparisons):
         lines.append(f"[low, high]: {100 * coverage:g}% jackknife-t interval of the difference over {plural(level)}")
     lines += direction_notes([item.measure for item in comparisons])
-    lines.append(f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how})")
-    if len(comparisons) > 1:
+    if tested:
+        lines.append(f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how})")
+    if len(comparisons) > 1 and tested:
         one = f"p (Holm): p corrected for the {tests} {plural('test', tests)} of this table, taken as one family"
         lines.append(f"{one}; judge by this one")
     lines += [
         f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why.startswith("un")
     ]
-    lines += list(dict.fromkeys(note for item in comparisons for note in item.result.notes))
-    return tuple(lines)
+    lines += qualified([(item.measure, item.result.notes) for item in comparisons])
+    return (*lines, *_at_odds(comparisons, level, round(1 - coverage, 12)))
+
+
+def _at_odds(comparisons: Sequence[Comparison], level: str, alpha: float) -> list[str]:
+    """Name comparisons whose interval and p do not say the same, and what each of them asks."""
+    found: dict[bool, list[str]] = {True: [], False: []}
+    for item in comparisons:
+        result = item.result
+        if result.low is not None and result.high is not None and result.p is not None:
+            without = not result.low <= 0 <= result.high
+            if without != (result.p <= alpha):
+                found[without].append(f"{item.a} and {item.b} ({item.measure.name.replace('_', ' ')})")
+    asked = (
+        f"the interval asks how far the scores lie apart, p whether A and B could change places in every {level}; "
+        "systems that err in different classes cannot, and their p is then on the large side"
+    )
+    said = {
+        True: f"the interval leaves out 0, yet p is above {alpha:g}",
+        False: f"p is {alpha:g} or less, yet the interval holds 0",
+    }
+    lines = [f"{', '.join(names)}: {said[without]}" for without, names in found.items() if names]
+    return [*lines, asked] if lines else []
 
 
 def _difference(item: Comparison) -> Cell:
@@ -172,7 +205,7 @@ def _difference(item: Comparison) -> Cell:
 def with_best(table: Table, runs: Sequence[Run]) -> Table:
     """Mark in every column of a leaderboard the best system, if it can be told apart from the second.
 
-    It can if the interval of the paired difference does not hold 0; without intervals, if p is below 0.05.
+    See :func:`told_apart`.
     """
     runs = align(runs).runs
     by_name = {measure.name: measure for measure in runs[0].measures}
@@ -182,7 +215,9 @@ def with_best(table: Table, runs: Sequence[Run]) -> Table:
         for row in marked:
             if winner and row["system"].value == winner:
                 row[column.key] = replace(row[column.key], mark="best")
-    note = "marked (*, bold): the best, and told apart from the second by the interval of the paired difference"
+    note = (
+        "marked (*, bold): the best, and told apart from the second (interval of the paired difference, and p < 0.05)"
+    )
     notes = (*table.notes, note) if marked != [dict(row) for row in table.rows] else table.notes
     return replace(table, rows=tuple(marked), notes=notes)
 
@@ -196,6 +231,14 @@ def _winner(measure: Measure, runs: Sequence[Run]) -> str:
     ordered = sorted(scored, key=lambda item: -sign * item[0])
     first, second = ordered[0][1], ordered[1][1]
     found = compare(measure, first.groups(measure), second.groups(measure))
-    if found.low is not None and found.high is not None:
-        return first.system if found.low > 0 or found.high < 0 else ""
-    return first.system if found.p is not None and found.p < ALPHA and found.interval_why == "" else ""
+    return first.system if told_apart(found) else ""
+
+
+def told_apart(found: Paired) -> bool:
+    """Say whether a difference is distinguishable from none: its interval does not hold 0, and p is below 0.05.
+
+    Both are asked for: over a few groups an interval may miss 0 where no swap test can tell anything. Where there is no
+    interval, p decides.
+    """
+    held = found.low is not None and found.high is not None and found.low <= 0 <= found.high
+    return not held and found.p is not None and found.p < ALPHA

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SCHEMA = "gnomon.run/1"
 KNOWN = (SCHEMA,)
+INPUTS = "input_fingerprint"
+"""The fact that holds the hash of what systems were given, where the run gave it to them; data is the truth alone."""
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,15 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
     )
     audit = auditing.audited(run, evaluation.audit)
     findings = tuple(dict.fromkeys((*run.findings, *audit.findings)))
-    return replace(run, findings=findings, made=audit.made, not_made=dict(audit.not_made))
+    facts |= auditing.leak_free(audit, run.roster.level)
+    return replace(
+        run,
+        manifest={**run.manifest, "facts": facts},
+        findings=findings,
+        verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
+        made=audit.made,
+        not_made=dict(audit.not_made),
+    )
 
 
 def summary(headline: Score, coverage: Mapping[str, Any]) -> dict[str, Any]:
@@ -197,8 +207,11 @@ def run_id(manifest: Mapping[str, Any]) -> str:
     """Name a run after what determines its scores: the same work gets the same name."""
     prints = ("protocol_fingerprint", "data_fingerprint", "prediction_fingerprint")
     keys = ("suite", "system", *prints, "plan", "policy")
+    given = manifest["facts"].get(INPUTS, "")
     slug = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "-" for c in str(manifest["system"]))[:48]
-    return f"{manifest['suite']}-{slug.strip('.-') or 'system'}-{fingerprint([manifest[k] for k in keys])[:10]}"
+    return (
+        f"{manifest['suite']}-{slug.strip('.-') or 'system'}-{fingerprint([*(manifest[k] for k in keys), given])[:10]}"
+    )
 
 
 def load(path: str | Path) -> Run:

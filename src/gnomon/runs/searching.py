@@ -16,8 +16,9 @@ from gnomon.core.measure import Measure
 from gnomon.core.systems import written
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.inference.paired import Paired
-from gnomon.runs.arms import Arm, failures, no_ops, paired, part_of, said, settings, told_apart
-from gnomon.runs.tables import column, interval_notes, shown, titled
+from gnomon.runs.arms import Arm, failures, no_ops, paired, said, settings
+from gnomon.runs.comparison import told_apart
+from gnomon.runs.tables import claims, column, interval_notes, part_of, shown, titled
 
 SPARKS = "▁▂▃▄▅▆▇█"
 MOST_SPARKS = 60
@@ -125,7 +126,7 @@ def _notes(search: Search, findings: Sequence[Finding]) -> tuple[str, ...]:
         lines.append(
             f"the winner is the best of {counted(count, 'arm')} on these very cases, so its score here is optimistic"
         )
-    return (*lines, *failures(search.arms), *said(findings))
+    return (*lines, *failures(search.arms), *said(findings), *claims([run]))
 
 
 def _number(arm: Arm | None, measure: Measure) -> Cell:

@@ -1,8 +1,8 @@
 """One system run with several seeds: its mean score, with the luck of seeds and of groups both in the interval.
 
 Runs of one system on one data that differ in the seed are taken together. The difference of two systems with the same
-seeds is, seed by seed, itself a score over groups, and its mean over seeds has the same crossed standard error
-(:mod:`gnomon.inference.crossed`).
+seeds is, seed by seed, itself a score over groups, and its mean over seeds has the same crossed standard error and the
+same interval (:mod:`gnomon.inference.crossed`), cut to the differences that there can be.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from gnomon.core.errors import InputError, plural, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.core.tallies import Array
-from gnomon.inference.crossed import Crossed, crossed, crossed_spread
-from gnomon.inference.intervals import Groups, Interval, filled, gaps, left_out, no_spread, same, t_quantile
+from gnomon.inference.crossed import Crossed, crossed, crossed_spread, seed_notes
+from gnomon.inference.intervals import Groups, Interval, filled, gaps, left_out, no_spread, same
+from gnomon.inference.paired import ends
 from gnomon.runs.alignment import Aligned, align
-from gnomon.runs.comparison import Asked, chosen, direction_notes, pairings
+from gnomon.runs.comparison import Asked, chosen, direction_notes, pairings, qualified
 from gnomon.runs.run import Run
 from gnomon.runs.tables import shown, titled
 
@@ -134,16 +135,16 @@ def _interval(measure: Measure, pairs: Sequence[tuple[Groups, Groups]], values: 
         return Interval(None, None, "not asked for")
     if first.n < 2:
         return Interval(None, None, f"undefined ({first.name(first.n)})")
+    notes = tuple(seed_notes(measure, [side for pair in pairs for side in pair], len(pairs)))
     left = [[left_out(measure, side, measure.freeze(side.total)) for side in pair] for pair in pairs]
     defined = np.all([one.defined for pair in left for one in pair], axis=0)
     if not defined.all():
-        return Interval(None, None, gaps(first, defined))
+        return Interval(None, None, gaps(first, defined), notes)
     without = np.stack([one.values - other.values for one, other in left])
     if no_spread(without.mean(axis=0)):
-        return Interval(None, None, same(first))
-    spread = crossed_spread(values, without)
-    half = t_quantile(0.5 + first.plan.level / 2, spread.df) * spread.se
-    return Interval(value - half, value + half)
+        return Interval(None, None, same(first), notes)
+    low, high = ends(measure, value, crossed_spread(values, without).half(first.plan.level))
+    return Interval(low, high, "", notes)
 
 
 def _scope(aligned: Aligned) -> list[str]:
@@ -200,7 +201,7 @@ def _means(means: Sequence[tuple[Measure, str, Crossed]], run: Run, notes: Seque
     )
     whys = (found.interval_why for _, _, found in means if found.interval_why.startswith("undefined"))
     lines += [f"interval {why}" for why in dict.fromkeys(whys)]
-    lines += dict.fromkeys(note for _, _, found in means for note in found.notes)
+    lines += qualified([(measure, found.notes) for measure, _, found in means])
     title = f"{run.suite}: mean scores over seeds"
     return Table("seeds", title, columns, tuple(rows), tuple(lines))
 
@@ -250,4 +251,5 @@ def _differences(differences: Sequence[Difference], run: Run) -> Table:
         lines.append("every interval is for itself, not corrected for the number of rows")
     whys = (item.interval.why for item in differences if item.interval.why.startswith("undefined"))
     lines += [f"interval {why}" for why in dict.fromkeys(whys)]
+    lines += qualified([(item.measure, item.interval.notes) for item in differences])
     return Table("comparison", "comparison of mean scores over the same seeds", columns, tuple(rows), tuple(lines))

@@ -56,7 +56,34 @@ def leaderboard(
         *(column(measure) for measure in chosen),
     )
     rows = [_row(run, chosen) for run in ranked(runs)]
-    return Table(name, title or f"{runs[0].suite}: scores", columns, tuple(rows), notes(runs, chosen, evidence))
+    title = (title or f"{runs[0].suite}: scores") + part_of(runs[0])
+    return Table(name, title, columns, tuple(rows), notes(runs, chosen, evidence))
+
+
+def part_of(run: Run) -> str:
+    """Say which part of the groups a run was scored on; nothing where it was all of them."""
+    part = run.manifest["protocol"]["split"].get("part", "")
+    return f", on the {part} part" if part else ""
+
+
+def claims(runs: Sequence[Run]) -> list[str]:
+    """Say what the numbers of these runs may not be said to mean, and what is missing."""
+    return _shared(
+        [
+            (r.system, [f"not supported: {v.statement}; needs {', '.join(v.missing)}" for v in r.verdicts if v.missing])
+            for r in runs
+        ]
+    )
+
+
+def _searched(runs: Sequence[Run]) -> list[str]:
+    """Say that runs are arms of a search: the best of many is better than it is."""
+    asked = [found for run in runs if (found := run.manifest["options"].get("search"))]
+    if not asked:
+        return []
+    metrics = ", ".join(dict.fromkeys(str(item["metric"]) for item in asked))
+    arms = "arm" if len(asked) == 1 else "arms"
+    return [f"{len(asked)} {arms} of a search by {metrics}: the best of many looks better than it is; test it once"]
 
 
 def by_measure(runs: Sequence[Run], names: Sequence[str], *, name: str, title: str) -> Table:
@@ -155,11 +182,7 @@ def notes(runs: Sequence[Run], measures: Sequence[Measure], evidence: bool = Tru
             for run in runs
         ]
     )
-    unsupported = [
-        (run.system, [f"not supported: {v.statement}; needs {', '.join(v.missing)}" for v in run.verdicts if v.missing])
-        for run in runs
-    ]
-    return (*lines, *_shared(unsupported))
+    return (*lines, *_searched(runs), *claims(runs))
 
 
 def interval_notes(run: Run, scores: Iterable[Score | None]) -> tuple[str, ...]:

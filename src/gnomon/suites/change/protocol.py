@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gnomon.core.evidence import Claim, Need
+from gnomon.core.evidence import NOT_TRAINED_ON, Claim, Need
 from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.core.scans import BOX_CLASSES
@@ -28,7 +28,7 @@ CLAIMS = (
     Claim(
         "new-rooms",
         "the scores describe rooms that are not in the data",
-        (Need("groups", 6, "at least 6 rooms to resample"),),
+        (Need("groups", 6, "at least 6 rooms to resample"), NOT_TRAINED_ON),
     ),
     Claim(
         "false-alarms",

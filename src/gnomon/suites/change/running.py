@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError
 from gnomon.core.partition import ALL, TEST, TRAIN
 from gnomon.core.samples import Samples
@@ -25,7 +26,8 @@ from gnomon.core.systems import Spec, split
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
-from gnomon.runs.run import Evaluation
+from gnomon.runs.auditing import TRIVIAL
+from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.change import cells, indoorcd, samples, scoring, systems
 from gnomon.suites.change.files import MARK, Scene, read_dataset
@@ -200,8 +202,14 @@ def _assemble(outcome: Outcome, work: _Work, nodes: Mapping[tuple[str, str, str]
         split=work.split,
         invalid=options.invalid,
     )
+    given = fingerprint([[scene.id, _sha(scene.reference), _sha(scene.comparison)] for scene in work.tested])
     settled = [
-        replace(item, options={**item.options, **_named(work.specs[item.system])}, samples=_samples(work, item))
+        replace(
+            item,
+            options={**item.options, **_named(work.specs[item.system])},
+            facts={**item.facts, INPUTS: given},
+            samples=_samples(work, item),
+        )
         for item in evaluations
     ]
     if options.export_indoorcd or options.out != "none":
@@ -240,7 +248,7 @@ def _stored(path: Path) -> Any:
 
 def _facts(spec: Spec, simulated: bool, folders: Iterable[Path]) -> dict[str, Any]:
     """Return what a reader should know of a system: whether it is trivial, its training, its stages."""
-    facts: dict[str, Any] = {"real_scans": int(not simulated), "trivial": spec.name in systems.TRIVIAL}
+    facts: dict[str, Any] = {"real_scans": int(not simulated), TRIVIAL: spec.name in systems.TRIVIAL}
     found = [_stored(folder / cells.DETECTED) for folder in folders]
     stages = sorted({stage for item in found for stage in item["stages"]})
     if stages:

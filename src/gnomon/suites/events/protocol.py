@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gnomon.core.evidence import Claim, Need
+from gnomon.core.evidence import NOT_TRAINED_ON, Claim, Need
 from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.measures import matching, segmentation
@@ -29,7 +29,7 @@ CLAIMS = (
     Claim(
         "new-groups",
         "the scores describe people or recordings that are not in the data",
-        (Need("groups", 6, "at least 6 groups to resample"),),
+        (Need("groups", 6, "at least 6 groups to resample"), NOT_TRAINED_ON),
     ),
 )
 

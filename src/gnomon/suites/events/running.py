@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core import options as opt
+from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError
 from gnomon.core.evidence import Finding
 from gnomon.core.systems import Spec, split
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
-from gnomon.runs.run import Evaluation
+from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.suites.events import files, parts, perfboard, recognizers, samples, scoring, training
 from gnomon.suites.events.options import RunOptions, ScoreOptions
 from gnomon.suites.events.times import Stretch
@@ -122,6 +123,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         missing="skip",
     )
     evaluations, systems = [], []
+    given = fingerprint([[case.id, *work.digests[training.key(case)].data] for case in work.cases])
     for name, spec in work.systems.items():
         part = outcome.of(system=name)
         results, findings = _collected(part)
@@ -137,7 +139,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
                     protocol=replace(evaluation.protocol, split=work.chosen.split),
                     options={**opt.record(options), **system, "trained": trained},
                     findings=(*kept, *findings),
-                    facts={**evaluation.facts, **samples.facts(spec.name)},
+                    facts={**evaluation.facts, **samples.facts(spec.name), INPUTS: given},
                     samples=work.training.samples if trained else None,
                 )
             )

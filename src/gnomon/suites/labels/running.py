@@ -21,7 +21,8 @@ from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake.memory import table_of
 from gnomon.runs.auditing import TRIVIAL
-from gnomon.runs.run import Evaluation
+from gnomon.runs.content import column_digest
+from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.labels import cells, files, samples, scoring, systems
 from gnomon.suites.labels.options import RunOptions, ScoreOptions
@@ -65,7 +66,8 @@ def run(options: RunOptions) -> Job:
     )
     tasks = {n: f"fold {n}" for n in range(options.folds)} if dealt else {cells.HELD: f"part {options.part}"}
     plan = Plan(_cell(spec, fold, task, data, options) for spec in chosen.values() for fold, task in tasks.items())
-    return Job(plan, lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up))
+    given = _inputs(options, features)
+    return Job(plan, lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up, given))
 
 
 def _scheme(truth: files.Truth, asked: ScoreOptions, features: list[str], options: RunOptions) -> dict[str, Any]:
@@ -126,7 +128,15 @@ def _assemble(
     return [_evaluation(truth, spec, outcome.of(system=name), asked, options, scheme) for name, spec in chosen.items()]
 
 
-def _audited(evaluations: list[Evaluation], chosen: Mapping[str, Spec], split_up: Samples) -> list[Evaluation]:
+def _inputs(options: RunOptions, features: list[str]) -> str:
+    """Return the fingerprint of what systems are given, whatever the order of rows and the format of the file."""
+    table = table_of(options.truth, text=(files.ID,), name="truth").sort_by(files.ID)
+    return column_digest(table[files.ID], *(table[name].cast(pa.float64()) for name in features))
+
+
+def _audited(
+    evaluations: list[Evaluation], chosen: Mapping[str, Spec], split_up: Samples, given: str
+) -> list[Evaluation]:
     """Add what an audit needs: the rows that were fitted on and tested on, and which systems are trivial."""
     trivial = [systems.trivial(spec.name) for spec in chosen.values()]
     return [
@@ -134,7 +144,7 @@ def _audited(evaluations: list[Evaluation], chosen: Mapping[str, Spec], split_up
             evaluation,
             samples=split_up,
             audit=samples.audit(split_up, evaluation.audit),
-            facts={**evaluation.facts, **({TRIVIAL: True} if plain else {})},
+            facts={**evaluation.facts, **({TRIVIAL: True} if plain else {}), INPUTS: given},
         )
         for evaluation, plain in zip(evaluations, trivial, strict=True)
     ]

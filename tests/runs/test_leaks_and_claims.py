@@ -1,0 +1,103 @@
+"""A claim about new people falls with a leak that the audit finds; runs on other inputs are not compared."""
+
+import pytest
+
+import gnomon
+from gnomon.core.errors import InputError
+from gnomon.core.evidence import NOT_TRAINED_ON, Claim, Need
+
+
+def table(rows=8, groups=8, seed=0):
+    """Rows of two classes with a feature that tells them apart."""
+    n = rows * groups
+    return {
+        "id": [f"{i:03d}" for i in range(n)],
+        "label": ["ab"[i % 2] for i in range(n)],
+        "group": [f"g{i // rows}" for i in range(n)],
+        "x": [i % 2 + 0.001 * ((i * (7 + seed)) % 101) for i in range(n)],
+    }
+
+
+def verdict(run, claim="new-groups"):
+    return next(v for v in run.verdicts if v.id == claim)
+
+
+def test_a_clean_split_supports_new_groups(tmp_path):
+    run = gnomon.run("labels", truth=table(), systems="nearest_mean", out=str(tmp_path)).runs[0]
+    assert run.manifest["facts"]["leak_free"] == 1
+    assert verdict(run).supported
+
+
+def test_copied_rows_refute_it(tmp_path):
+    given = table()
+    names = ("x", "y", "z")
+    given |= {name: [value + 0.0001 * i * i for i, value in enumerate(given["x"])] for name in names[1:]}
+    for name in names:
+        given[name][16:24] = given[name][8:16]  # all inputs of a group are those of another
+    run = gnomon.run("labels", truth=given, systems="nearest_mean", out=str(tmp_path)).runs[0]
+    found = verdict(run)
+    assert (run.manifest["facts"]["leak_free"], found.supported) == (0, False)
+    assert found.missing == ("test data and groups that were not trained on (found 0)",)
+
+
+def test_what_was_predicted_elsewhere_is_not_judged():
+    truth = {name: column for name, column in table().items() if name != "x"}
+    run = gnomon.score("labels", truth, {"id": truth["id"], "label": truth["label"][::-1]}).runs[0]
+    assert "leak_free" not in run.manifest["facts"]
+    assert verdict(run).supported
+
+
+@pytest.mark.parametrize(("facts", "supported"), [({"n": 3}, True), ({"n": 3, "leak_free": 0}, False), ({}, False)])
+def test_a_need_that_holds_only_where_it_is_known(facts, supported):
+    claim = Claim("c", "s", (Need("n", 2, "two"), NOT_TRAINED_ON))
+    assert claim.judge(facts).supported is supported
+
+
+def test_runs_on_other_inputs_are_not_compared(tmp_path):
+    one, other = (
+        gnomon.run("labels", truth=table(seed=seed), systems="nearest_mean", out=str(tmp_path / str(seed)))
+        for seed in (0, 1)
+    )
+    assert one.runs[0].manifest["data_fingerprint"] == other.runs[0].manifest["data_fingerprint"]
+    assert one.runs[0].manifest["id"] != other.runs[0].manifest["id"]
+    with pytest.raises(InputError, match="were given different inputs for the same truth"):
+        gnomon.compare(one, other)
+
+
+def test_the_order_of_rows_is_no_other_input(tmp_path):
+    given = table()
+    turned = {name: column[::-1] for name, column in given.items()}
+    runs = [gnomon.run("labels", truth=t, systems="majority", out=str(tmp_path)).runs[0] for t in (given, turned)]
+    assert runs[0].manifest["id"] == runs[1].manifest["id"]
+
+
+def test_a_comparison_says_what_is_not_supported_and_which_part_it_is():
+    truth = {name: column[:24] for name, column in table().items() if name != "x"}
+    other = ["ab"[(i // 3) % 2] for i in range(24)]
+    systems = {"a": {"id": truth["id"], "label": truth["label"]}, "b": {"id": truth["id"], "label": other}}
+    notes = gnomon.compare(gnomon.score("labels", truth, systems)).tables["comparison"].notes
+    assert any(note.startswith("not supported: ") and "at least 6 groups" in note for note in notes)
+
+
+def test_nothing_is_bold_where_no_test_could_tell():
+    truth = {name: column[:24] for name, column in table().items() if name != "x"}  # three groups
+    wrong = {5, 6, 12, 13, 20, 21, 22}
+    poor = [("b" if label == "a" else "a") if i in wrong else label for i, label in enumerate(truth["label"])]
+    systems = {"a": {"id": truth["id"], "label": truth["label"]}, "b": {"id": truth["id"], "label": poor}}
+    result = gnomon.score("labels", truth, systems)
+    assert result.tables["comparison"].rows[0]["p"].value == 0.25
+    assert not [cell for row in result.tables["scores"].rows for cell in row.values() if cell.mark == "best"]
+
+
+def test_without_intervals_p_decides():
+    truth = {name: column for name, column in table().items() if name != "x"}
+    poor = [("b" if label == "a" else "a") if i % 8 < 2 else label for i, label in enumerate(truth["label"])]
+    systems = {"a": {"id": truth["id"], "label": truth["label"]}, "b": {"id": truth["id"], "label": poor}}
+    result = gnomon.score("labels", truth, systems, interval="none")
+    assert result.tables["comparison"].rows[0]["p"].value == 2 / 2**8
+    assert result.tables["scores"].rows[0]["accuracy"].mark == "best"
+
+
+def test_scores_of_a_part_say_so(tmp_path):
+    result = gnomon.run("labels", truth=table(groups=12), systems="majority", part="val", out=str(tmp_path))
+    assert result.tables["scores"].title == "labels: scores, on the val part"
