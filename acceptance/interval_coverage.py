@@ -1,5 +1,7 @@
 """The default interval covers: 92-97.5 % of drawn samples, for every family whose classes rest on 10 groups or more.
 
+Over seeds it covers 92 % or more: with two or three of them it is on the wide side.
+
 Tallies of groups are drawn from models with effects of their own for every group (some are easy, some are large). What
 an interval has to cover is the score of 40,000 groups of the same model. The other half: p-values of the swap test are
 uniform where both systems come from one model, judged by the Kolmogorov-Smirnov distance.
@@ -30,6 +32,7 @@ from gnomon.measures.scene_boxes import BoxErrorsPerScene, BoxF1, BoxIoU, BoxPre
 from gnomon.measures.scenes import ChangeDetectionRate, FalseAlarmRate
 from gnomon.measures.segmentation import EditScore, SegmentalF1
 from gnomon.measures.skeletons import MPJPE, PCK
+from gnomon.runs.seeds import mean_difference
 
 Model = Callable[[np.random.Generator, int], Tallies]
 
@@ -37,6 +40,8 @@ SAMPLES = 2000
 TESTS = 1000
 WHOLE = 40_000
 LOW, HIGH = 0.92, 0.975
+WIDE = 0.995
+"""What is allowed over seeds, where few of them say little about their spread."""
 SIZE, ERROR = 0.5, 0.4
 """How far groups differ in size and in mean error: standard deviations of the logarithms."""
 CLASSES = 8
@@ -224,10 +229,10 @@ def covered(measures: tuple[Measure, ...], model: Model, groups: int, seed: int)
     return held
 
 
-def seeded(rng: np.random.Generator, groups: int, seeds: int) -> list[Tallies]:
+def seeded(rng: np.random.Generator, groups: int, seeds: int, effect: float = 0.25) -> list[Tallies]:
     """Counts of one system trained several times: groups and seeds have effects, and every pair of them one more."""
     truth = rng.poisson(rng.lognormal(math.log(15), SIZE, (groups, 1)), (groups, CLASSES)) + 1
-    hard, luck = rng.normal(1, 0.6, (groups, 1)), rng.normal(0, 0.25, seeds)
+    hard, luck = rng.normal(1, 0.6, (groups, 1)), rng.normal(0, effect, seeds)
     wrong = PRIOR * (1 - np.eye(CLASSES))
     made = []
     for seed in range(seeds):
@@ -238,14 +243,26 @@ def seeded(rng: np.random.Generator, groups: int, seeds: int) -> list[Tallies]:
     return made
 
 
-def covered_over_seeds(groups: int, seeds: int) -> float:
+def covered_over_seeds(groups: int, seeds: int, effect: float = 0.25) -> float:
     """Share of intervals over seeds that hold the mean over 2,000 seeds of 400 groups each."""
     rng = np.random.default_rng([100, groups, seeds])
     measure, held = F1(), []
-    goal = np.mean([float(measure.score(seeded(rng, 400, 1)[0].total()).values) for _ in range(2000)])
+    goal = np.mean([float(measure.score(seeded(rng, 400, 1, effect)[0].total()).values) for _ in range(2000)])
     for _ in range(SAMPLES):
-        found = crossed(measure, [Groups(one, PLAN) for one in seeded(rng, groups, seeds)])
+        found = crossed(measure, [Groups(one, PLAN) for one in seeded(rng, groups, seeds, effect)])
         held.append(found.low <= goal <= found.high)  # type: ignore[operator]
+    return float(np.mean(held))
+
+
+def covered_differences_over_seeds(groups: int, seeds: int) -> float:
+    """Share of intervals over seeds that hold 0: two systems of one model on the same groups."""
+    rng = np.random.default_rng([150, groups, seeds])
+    held = []
+    for _ in range(SAMPLES):
+        both = [Groups(one, PLAN) for one in seeded(rng, groups, 2 * seeds)]
+        sides = [dict(enumerate(side)) for side in (both[:seeds], both[seeds:])]
+        found = mean_difference(F1(), ("A", sides[0]), ("B", sides[1])).interval
+        held.append(found.low <= 0 <= found.high)  # type: ignore[operator]
     return float(np.mean(held))
 
 
@@ -294,9 +311,15 @@ def rows() -> list[Row]:
             for name, held in covered(measures, model, groups, seed).items():
                 hits = held.hits[False]
                 found.append((family, name, str(groups), float(np.mean(hits)), len(hits)))
-    for groups, seeds in ((12, 5), (40, 3), (40, 10)):
+    for groups, seeds in ((12, 2), (12, 5), (40, 2), (40, 3), (40, 10)):
         share = covered_over_seeds(groups, seeds)
         found.append(("labels, crossed with seeds", "macro_f1", f"{groups} x {seeds} seeds", share, SAMPLES))
+    for groups, seeds in ((12, 2), (40, 3)):
+        share = covered_over_seeds(groups, seeds, 0.5)
+        found.append(("labels, seeds of large effect", "macro_f1", f"{groups} x {seeds} seeds", share, SAMPLES))
+    for groups, seeds in ((12, 2), (12, 3), (12, 5), (40, 2), (40, 3)):
+        share = covered_differences_over_seeds(groups, seeds)
+        found.append(("labels, A - B over seeds", "macro_f1", f"{groups} x {seeds} seeds", share, SAMPLES))
     found.append(("labels, mean over 3 datasets", "macro_f1", "20, 40, 10", covered_by_composites(), SAMPLES))
     return found
 
@@ -311,9 +334,10 @@ def markdown(found: list[Row]) -> str:
 def state(promise: Promise, found: list[Row]) -> None:
     """Hold the figures against the bounds, and against the table of the page."""
     for family, name, groups, share, made in found:
-        holds = LOW <= share <= HIGH and made >= 0.95 * SAMPLES
+        high = WIDE if groups.endswith("seeds") else HIGH
+        holds = LOW <= share <= high and made >= 0.95 * SAMPLES
         what = f"{family}: {name}, {groups} groups, {made} intervals: covered (%)"
-        promise.figure(what, 100 * share, f"{100 * LOW:g}-{100 * HIGH:g} %", holds)
+        promise.figure(what, 100 * share, f"{100 * LOW:g}-{100 * high:g} %", holds)
     page = (ROOT / "docs" / "statistics.md").read_text(encoding="utf-8")
     stale = [line for line in markdown(found).splitlines() if _near(line) not in map(_near, page.splitlines())]
     promise.figure("rows of the table that docs/statistics.md does not show", len(stale), "0", not stale)

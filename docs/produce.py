@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+BROKEN_PIPE = 141
+"""What a command leaves with whose reader, such as ``head``, has read enough."""
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console( real)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -32,14 +34,14 @@ def produced(text: str, folder: Path) -> str:
         out = []
         for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block[2], re.MULTILINE):
             done = subprocess.run(  # noqa: S603 - the pages are our own
-                ["bash", "-c", command],  # noqa: S607
+                ["bash", "-o", "pipefail", "-c", command],  # noqa: S607
                 cwd=folder,
                 env=environment,
                 capture_output=True,
                 text=True,
                 check=False,
             )
-            if done.returncode:
+            if done.returncode and not (done.returncode == BROKEN_PIPE and done.stdout):
                 raise SystemExit(f"$ {command}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}")
             shown = "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
             out.append(f"$ {command}\n{shown}")

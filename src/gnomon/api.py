@@ -235,13 +235,14 @@ def compare(
     all_pairs: bool = False,
     common: bool = False,
     over: str = "",
+    ragged: str = "error",
 ) -> Result:
     """Compare runs that were scored on the same data: the best with every other.
 
     Parameters
     ----------
     runs
-        Run directories, folders of runs, or results in memory.
+        Run directories, folders of runs, or results in memory; a run that is given twice counts once.
     measures
         Names of measures; default: the headline.
     against
@@ -253,6 +254,9 @@ def compare(
     over
         ``datasets``: every system on every dataset, with a composite and average ranks. ``seeds``: runs of the same
         systems on the same data with different seeds. Default: one run per system on one dataset.
+    ragged
+        Over datasets, ``dash``: a system that was not scored on every one has no composite and no rank, and ``-`` where
+        it has no score. Default: that is an error.
 
     Returns
     -------
@@ -270,10 +274,13 @@ def compare(
     >>> row["a"].value, row["b"].value, round(row["difference"].value, 3), row["p"].value
     ('good', 'poor', 0.333, 0.5)
     """
+    from gnomon.runs.alignment import distinct
     from gnomon.runs.comparison import Asked, compare_runs, comparison_table
 
-    loaded = [run for item in runs for run in _runs_of(item)]
-    asked = Asked((measures,) if isinstance(measures, str) else tuple(measures), against, all_pairs, common)
+    loaded = distinct([run for item in runs for run in _runs_of(item)])
+    asked = Asked((measures,) if isinstance(measures, str) else tuple(measures), against, all_pairs, common, ragged)
+    if ragged not in ("error", "dash") or (ragged == "dash" and over != "datasets"):
+        raise InputError(f"ragged: expected error, or dash where datasets are compared over, but got {ragged!r}")
     if over == "datasets":
         from gnomon.runs.datasets import compare_datasets
 

@@ -184,6 +184,15 @@ def test_names_of_the_same_predictions_are_found_together():
     assert same_predictions({"a": "1", "b": "2"}) == same_predictions({}) == ()
 
 
+@pytest.mark.parametrize(
+    ("systems", "severity"),
+    [({"a": "x", "b": "x"}, "warning"), ({"a": "x", "b": "y"}, "error"), ({"a": "x"}, "error"), ({}, "error")],
+)
+def test_settings_of_one_system_may_have_the_same_predictions(systems, severity):
+    (finding,) = same_predictions({"a": "1", "b": "1"}, systems)
+    assert finding.severity == severity
+
+
 def test_scores_from_rows_are_derived_again():
     """By hand: the median of 1, 2 and 9 is 2."""
     measure = Percentile("values", "value", 50)

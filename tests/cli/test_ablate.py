@@ -114,6 +114,17 @@ def test_the_table_can_be_set_for_a_paper(data):
     assert r"\toprule" in text
 
 
+def test_the_table_for_a_paper_is_had_from_the_command_line(data, capsys):
+    truth = [str(data / f"{subject}.json") for subject in SUBJECTS]
+    base = ["ablate", "events", "--recognizers", f"{data / 'parts.py'}:Parts", "--out", "none", "--format", "latex"]
+    with pytest.raises(SystemExit) as left:
+        main([*base, "--without", "first", "--metric", "any_overlap_recall", *truth])
+    out = capsys.readouterr().out
+    assert left.value.code == 0
+    assert out.startswith(r"\begin{table}")
+    assert "{$-$}66.67" in out
+
+
 @pytest.mark.parametrize(
     ("without", "system", "words"),
     [

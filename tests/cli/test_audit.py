@@ -186,7 +186,19 @@ def test_runs_that_cannot_be_audited_are_errors_of_their_own(run, capsys):
     code, out, err = call(capsys, "audit", folder)
     assert code == 1
     assert f"{broken} was not audited: samples.parquet: sealed but missing" in err
-    assert "audit of 1 run" in out
+    assert "audit of 1 run, 1 not audited" in out
+    assert "no findings, but 1 run could not be audited" in out or "(1), but 1 run could not be audited" in out
+
+
+def test_a_broken_run_alone_is_not_said_to_have_no_findings(run, capsys):
+    folder = run("Learner")
+    (broken,) = folder.glob("events-*")
+    (broken / "samples.parquet").unlink()
+    code, out, _ = call(capsys, "audit", folder)
+    assert code == 1
+    assert "undefined (not audited)" in out
+    assert "nothing was audited" in out
+    assert "no findings" not in out
 
 
 @pytest.mark.parametrize("place", ["absent", "."])

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from gnomon.cli.main import main
+from gnomon.report import FORMATS
 
 
 def call(capsys, *arguments):
@@ -85,7 +86,7 @@ def test_tracebacks_only_with_debug():
 
 
 def test_report_in_every_format(capsys, runs, tmp_path):
-    for form in ("terminal", "csv", "markdown", "html", "json"):
+    for form in ("terminal", "csv", "markdown", "latex", "html", "json"):
         code, out, _ = call(capsys, "report", *runs, "--format", form)
         assert code == 0
         assert "strong" in out
@@ -93,6 +94,19 @@ def test_report_in_every_format(capsys, runs, tmp_path):
     assert (code, out) == (0, "")
     assert "| system |" in (tmp_path / "o/r.md").read_text()
     assert "wrote" in err
+
+
+def test_html_in_a_file_is_a_page_and_on_stdout_a_part_of_one(capsys, runs, tmp_path):
+    call(capsys, "report", *runs, "--format", "html", "--output", tmp_path / "o.html")
+    page = (tmp_path / "o.html").read_text(encoding="utf-8")
+    assert page.startswith("<!DOCTYPE html>")
+    assert '<meta charset="utf-8">' in page
+    assert call(capsys, "report", *runs, "--format", "html")[1].rstrip() in page
+
+
+def test_help_names_every_format(capsys):
+    line = next(line for line in call(capsys, "--help")[1].splitlines() if "show runs as tables" in line)
+    assert all(form in line for form in FORMATS)
 
 
 def test_compare(capsys, runs):

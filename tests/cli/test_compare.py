@@ -55,6 +55,22 @@ def test_both_tables_are_printed(capsys, score):
         assert words in out
 
 
+def test_tables_for_a_paper_and_a_browser(capsys, score, tmp_path):
+    folder = score("d", 8, SYSTEMS)
+    code, out, _ = call(capsys, "compare", folder, "--format", "latex")
+    assert code == 0
+    assert out.count(r"\toprule") == 2
+    assert "A~{$-$}~B" in out
+    code, out, err = call(capsys, "compare", folder, "--format", "html", "--output", tmp_path / "new" / "page.html")
+    assert (code, out, err) == (0, "", f"wrote {tmp_path / 'new' / 'page.html'}\n")
+    assert '<meta charset="utf-8">' in (tmp_path / "new" / "page.html").read_text(encoding="utf-8")
+    _, out, _ = call(capsys, "compare", folder, "--format", "json")
+    assert out == call(capsys, "compare", folder, "--json")[1]
+    code, _, err = call(capsys, "compare", folder, "--format", "csv", "--output", tmp_path / "d" / "truth.csv" / "x")
+    assert code == 2
+    assert "cannot be written" in err
+
+
 def test_machine_output_has_both_tables(capsys, score):
     folder = score("d", 8, SYSTEMS)
     code, out, _ = call(capsys, "compare", folder, "--measure", "accuracy", "--json")
@@ -145,3 +161,27 @@ def test_over_seeds(capsys, tmp_path):
     assert code == 0
     for words in ("mean scores over seeds", "se: seeds", "interval rests on only 2 seeds", "over the same seeds"):
         assert words in out
+
+
+def test_the_same_folder_twice_is_the_folder(capsys, score):
+    folder = score("d", 8, SYSTEMS)
+    once, twice = (call(capsys, "compare", *folders)[1] for folders in ([folder], [folder, folder]))
+    assert once == twice
+    assert "for the 2 tests of this table" in once
+
+
+def test_gaps_over_datasets_are_dashes_on_request(capsys, score):
+    """'weak' was not scored at home."""
+    folders = [score("lab", 8, SYSTEMS), score("home", 9, {n: SYSTEMS[n] for n in ("strong", "middle")})]
+    code, _, err = call(capsys, "compare", "--over", "datasets", *folders)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "no run of weak on home" in err
+    assert "--ragged dash" in err
+    code, out, _ = call(capsys, "compare", "--over", "datasets", "--ragged", "dash", *folders, "--json")
+    assert code == 0
+    row = next(row for row in tables(out)["datasets"]["rows"] if row["system"]["value"] == "weak")
+    assert (row["dataset:home"]["value"], row["composite"]["value"]) == ("-", "-")
+    assert {row["system"]["value"] for row in tables(out)["ranks"]["rows"]} == {"strong", "middle"}
+    code, _, err = call(capsys, "compare", "--ragged", "dash", folders[0])
+    assert code == 2
+    assert "dash where datasets are compared over" in err

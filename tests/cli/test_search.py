@@ -344,6 +344,43 @@ def test_a_suite_without_parameters_says_so(capsys):
     assert "events, labels" in err
 
 
+def test_tables_for_a_paper_are_written_to_a_file(data, capsys):
+    more = ("--grid", "level=1.5,5", "--metric", "any_overlap_recall", "--format", "latex", "--output", data / "t.tex")
+    code, out, err = call(capsys, *command_line(data, *more))
+    assert (code, out) == (0, "")
+    assert f"wrote {data / 't.tex'}" in err
+    assert (data / "t.tex").read_text().count(r"\toprule") == 2
+
+
+def test_without_a_test_part_no_command_is_given(data, capsys):
+    more = ("--grid", "level=1.5,5", "--metric", "any_overlap_recall", "--split", "50/50/0")
+    code, out, _ = call(capsys, *command_line(data, *more))
+    assert code == 0
+    assert "--part test" not in out
+    assert "nothing is left to test on" in out
+    assert "--split 50/50/0 gives the part 'test' no group" in out
+    assert search(data, split="50/50/0").record()["search"]["command"] == ""
+
+
+@pytest.mark.parametrize("verb", ["search", "ablate"])
+def test_exactly_one_system_is_asked_for(tmp_path, capsys, verb):
+    _, out, _ = call(capsys, verb, "labels", "--help")
+    assert "majority" not in out
+    assert f"The one system to {verb}" in " ".join(out.split())
+    own = ("--grid", "shrinkage=1", "--metric", "macro_f1") if verb == "search" else ("--without", "scaling")
+    code, _, err = call(capsys, verb, "labels", "--truth", tmp_path / "t.csv", *own)
+    assert code == 2
+    assert "Missing option '--systems'" in err
+    code, _, err = call(capsys, verb, "labels", "--truth", tmp_path / "t.csv", *own, "--systems", "majority,stratified")
+    assert code == 2
+    assert "but got 2: 'majority', 'stratified'" in err
+
+
+def test_no_system_in_python_is_said(data):
+    with pytest.raises(InputError, match="but got none: give --recognizers NAME"):
+        search(data, recognizers=())
+
+
 def test_labels_can_be_searched(tmp_path, capsys):
     call(capsys, "simulate", "labels", tmp_path / "d", "--groups", 20, "--rows", 30)
     base = ("--truth", tmp_path / "d" / "truth.csv", "--systems", "nearest_mean", "--out", tmp_path / "runs")

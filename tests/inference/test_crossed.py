@@ -85,9 +85,9 @@ def test_the_interval_agrees_with_plain_mean_squares(seeds, open_scale, measure,
     )
     total = groups + over_seeds - both
     assert total > max(groups, over_seeds)
-    df = total**2 / (groups**2 / 8 + over_seeds**2 / 4 + both**2 / 32)
-    assert (found.spread.se**2, found.spread.df) == pytest.approx((total, df))
-    half = scipy.stats.t.ppf(0.5 + level / 2, df) * math.sqrt(total)
+    assert found.spread.se**2 == pytest.approx(total)
+    t = [scipy.stats.t.ppf(0.5 + level / 2, df) for df in (8, 4, 32)]
+    half = math.sqrt(t[0] ** 2 * groups + t[1] ** 2 * over_seeds - t[2] ** 2 * both)
     value = mean(score(pooled(seed)) for seed in cases)
     assert (found.value, found.low, found.high) == pytest.approx((value, *open_scale(value, half)))
     assert found.by_seed == pytest.approx(tuple(score(pooled(seed)) for seed in cases))
@@ -98,18 +98,20 @@ def test_the_interval_agrees_with_plain_mean_squares(seeds, open_scale, measure,
     st.lists(st.lists(st.floats(-1, 1), min_size=4, max_size=4), min_size=2, max_size=6),
     st.lists(st.floats(-1, 1), min_size=6, max_size=6),
 )
-def test_no_part_lowers_the_standard_error_and_the_degrees_of_freedom_stay_in_range(left_out, values):
+def test_no_part_lowers_the_standard_error_or_the_width(left_out, values):
     found = crossed_spread(np.array(values[: len(left_out)]), np.array(left_out))
     assert found.se >= max(found.groups, found.seeds) * (1 - 1e-12)
     assert found.se**2 <= (found.groups**2 + found.seeds**2) * (1 + 1e-12)
-    assert min(len(left_out), 4) - 1 <= found.df <= len(left_out) + 2
+    t = [scipy.stats.t.ppf(0.975, df) for df in (3, len(left_out) - 1)]
+    widths = [t[0] * found.groups, t[1] * found.seeds]
+    assert max(widths) * (1 - 1e-12) <= found.half(0.95) <= math.hypot(*widths) * (1 + 1e-12)
 
 
 def test_seeds_that_agree_give_the_plain_interval_over_groups(seeds):
     (cases,) = simulated(1, 12, seed=2)
     found, plain = crossed(F1("macro"), seeds([cases] * 6)), interval(F1("macro"), seeds([cases])[0])
     assert (found.low, found.high) == pytest.approx((plain.low, plain.high))
-    assert (found.spread.seeds, found.spread.df) == pytest.approx((0.0, 11))
+    assert found.spread.seeds == pytest.approx(0.0)
 
 
 def test_additive_seeds_add_their_variance():
@@ -120,8 +122,33 @@ def test_additive_seeds_add_their_variance():
     assert (found.groups**2, found.seeds**2) == pytest.approx((0.04 / 3, 1 / 3))
     assert found.both == pytest.approx(0.0, abs=1e-12)
     assert found.se**2 == pytest.approx(0.04 / 3 + 1 / 3)
-    # Seeds dominate: close to their two degrees of freedom.
-    assert found.df == pytest.approx((1 / 3 + 0.04 / 3) ** 2 / ((1 / 3) ** 2 / 2 + (0.04 / 3) ** 2 / 2))
+    # Both have two degrees of freedom, whose t is 4.303 at 95 % (tables).
+    assert found.half(0.95) == pytest.approx(4.3027 * math.sqrt(0.04 / 3 + 1 / 3), rel=1e-4)
+
+
+def test_two_seeds_are_never_taken_for_many_groups():
+    """By hand: scores 1 and 3, sd sqrt(2), se 1; t of one degree of freedom is 12.706. Groups bring less, and the
+    residual takes away more than they bring: leave-one-out values +-0.5 of opposite sign have no mean."""
+    without = np.array([[1.5, 0.5] * 10, [2.5, 3.5] * 10])
+    found = crossed_spread(np.array([1.0, 3.0]), without)
+    assert (found.groups, found.seeds) == pytest.approx((0.0, 1.0))
+    assert found.both > found.groups
+    assert found.half(0.95) == pytest.approx(12.706, rel=1e-4)
+
+
+def test_a_third_seed_between_two_does_not_widen_the_interval():
+    """Two seeds that lie apart say little of their spread; one more that agrees with them says more."""
+    groups = np.linspace(-0.01, 0.01, 12)
+    scores = [np.array([0.2, 0.22]), np.array([0.2, 0.22, 0.21])]
+    two, three = (crossed_spread(values, values[:, np.newaxis] + groups).half(0.95) for values in scores)
+    assert three < two
+
+
+@pytest.mark.parametrize("n", [2, 4, 5])
+def test_a_bootstrap_of_few_seeds_is_called_unreliable(seeds, n):
+    notes = crossed(Accuracy(), seeds(simulated(n, 12, seed=2), Plan("percentile", resamples=100))).notes
+    note = "interval unreliable: a bootstrap of fewer than 5 seeds is too narrow"
+    assert (note in notes) == (n < 5)
 
 
 @pytest.mark.parametrize(("measure", "score"), SCORES, ids=["accuracy", "macro_f1"])

@@ -118,10 +118,60 @@ def test_random_swaps_come_close_to_the_exact_p(against, monkeypatch):
     assert drawn.difference == exact.difference
 
 
+def differing(a, b):
+    """How many groups have other counts of true, predicted or hit labels in A than in B."""
+    return sum(
+        any(Counter(part(x)) != Counter(part(y)) for part in (lambda c: [p for _, p in c], hits_of))
+        for x, y in zip(a, b, strict=True)
+    )
+
+
+def hits_of(case):
+    return [t for t, p in case if t == p]
+
+
 def test_many_groups_are_swapped_at_random(against):
-    a, b = two_systems(paired.EXACT_GROUPS + 1)
+    a, b = [[("a", "a"), ("b", "b")]] * 14, [[("a", "a"), ("b", "a")]] * 14
+    assert paired.EXACT_GROUPS == 13
     assert not against(Accuracy(), a, b, Plan(resamples=100)).exact
     assert against(Accuracy(), a[:-1], b[:-1]).exact
+
+
+def test_groups_in_which_both_are_the_same_are_not_among_the_few(against):
+    """Twenty groups, of which nine differ: all 2^9 swaps of these are made, and p is that of the nine alone."""
+    a, b = two_systems(9, seed=0, skills=(0.9, 0.2))
+    equal, _ = two_systems(11, seed=22)
+    assert differing(a, b) == 9
+    whole = against(Accuracy(), [*equal[:5], *a, *equal[5:]], [*equal[:5], *b, *equal[5:]], Plan(resamples=50))
+    assert whole.exact
+    assert whole.p == against(Accuracy(), a, b).p == pytest.approx(exact_p(a, b, accuracy))
+    assert whole.groups == 20
+
+
+@pytest.mark.parametrize(
+    ("groups", "tied", "smallest", "note"),
+    [
+        (5, 3, 0.5, "only 5 groups: the smallest attainable p is 0.5"),
+        (8, 6, 0.5, "the smallest attainable p is 0.5: too few of the 8 groups tell A and B apart"),
+        (8, 8, 1.0, "the smallest attainable p is 1: too few of the 8 groups tell A and B apart"),
+        (8, 2, 2 / 2**6, None),
+        (20, 16, 2 / 2**4, "the smallest attainable p is 0.125: too few of the 20 groups tell A and B apart"),
+    ],
+)
+def test_the_smallest_p_counts_groups_that_differ(against, groups, tied, smallest, note):
+    """By hand: d groups that differ have 2^d arrangements, of which two have the largest difference."""
+    same, better, worse = [("a", "a"), ("a", "b")], [("a", "a"), ("a", "a")], [("a", "b"), ("a", "b")]
+    a, b = [same] * tied + [better] * (groups - tied), [same] * tied + [worse] * (groups - tied)
+    result = against(Accuracy(), a, b)
+    assert result.p == result.smallest_p == smallest
+    assert result.notes == (() if note is None else (note,))
+
+
+def test_groups_that_differ_where_a_measure_does_not_look_do_not_lower_the_smallest_p(against):
+    """Six groups, of which four have as many hits in both, of other classes: accuracy sees two groups differ."""
+    a = [[("a", "a"), ("b", "a")]] * 4 + [[("a", "a"), ("b", "b")]] * 2
+    b = [[("a", "b"), ("b", "b")]] * 4 + [[("a", "b"), ("b", "a")]] * 2
+    assert against(Accuracy(), a, b).smallest_p == 0.5
 
 
 def test_random_swaps_follow_their_seed(against):
@@ -189,7 +239,7 @@ def test_the_interval_agrees_with_a_plain_loop(against, measure, score, level):
     ],
 )
 def test_few_groups_are_noted_with_the_smallest_p(against, n, note):
-    a, b = two_systems(n, seed=9)
+    a, b = two_systems(n, seed=9, skills=(1.0, 0.0))
     result = against(Accuracy(), a, b, level="subject")
     assert result.smallest_p == 2 / 2**n
     assert result.p >= result.smallest_p
@@ -272,7 +322,7 @@ def test_all_swaps_are_enumerated_once_in_batches_of_bounded_size(against, batch
     result = against(F1("macro"), a, b)
     assert result.exact
     assert result.p == pytest.approx(exact_p(a, b, macro_f1), abs=1e-12)
-    assert sum(size for size, _ in batches) == 2**n
+    assert sum(size for size, _ in batches) == 2 ** differing(a, b)
     assert max(size * groups for size, groups in batches) <= 64
 
 
@@ -282,3 +332,19 @@ def test_the_size_of_a_batch_does_not_change_the_exact_p(against, monkeypatch):
     for chunk in (1, 10, 1000):
         monkeypatch.setattr(paired, "CHUNK", chunk)
         assert against(F1("macro"), a, b) == whole
+
+
+def test_classes_on_few_groups_are_noted_under_the_difference(against):
+    """Three classes over eight groups; accuracy does not hang on classes."""
+    a, b = two_systems(8, seed=8)
+    note = "interval unreliable: 3 classes rest on fewer than 10 groups"
+    assert note in against(F1("macro"), a, b).notes
+    assert note not in against(F1("macro"), a, b, Plan("none")).notes
+    assert note not in against(Accuracy(), a, b).notes
+
+
+def test_the_interval_of_a_difference_stays_within_the_differences_there_can_be(against):
+    """Two groups that pull in opposite directions: t of one degree of freedom is 12.7, far beyond 1."""
+    a, b = [[("a", "a")], [("a", "b")]], [[("a", "b")], [("a", "a")]]
+    result = against(Accuracy(), a, b)
+    assert (result.difference, result.low, result.high) == (0.0, -1.0, 1.0)

@@ -115,3 +115,13 @@ def test_multilabel_shapes():
         multilabel.evaluate(["a"], ["a"])
     with pytest.raises(InputError, match="0-1 array"):
         multilabel.evaluate(np.array([[2]]), np.array([[1]]))
+
+
+@pytest.mark.parametrize("kind", [c.ClassF1, c.ClassPrecision, c.ClassRecall])
+def test_a_class_has_the_support_of_its_own_truth(kind):
+    """By hand: 'b' is true in the second of two cases, 'z' in none, and predicted in the first."""
+    classes = ("a", "b", "z")
+    truth, prediction = Labels(np.array([0, 0, 1]), classes), Labels(np.array([2, 0, 1]), classes)
+    tallies = c.tally_cases(truth, prediction, np.array([0, 0, 1]), 2)
+    found = {label: kind(label).support(tallies.each(), None).tolist() for label in "abzq"}
+    assert found == {"a": [[True], [False]], "b": [[False], [True]], "z": [[False]] * 2, "q": [[False]] * 2}

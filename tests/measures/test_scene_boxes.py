@@ -180,3 +180,14 @@ def test_class_lists_may_differ_between_the_sides():
     prediction = Boxes([UNIT], [1], ("Add", "Remove"))
     assert value(BoxClassF1(label="Remove"), [(truth, prediction)]) == 1.0
     assert dataclasses.replace(BoxF1(), iou=0.5) == BoxF1(iou=0.5)
+
+
+def test_scores_of_a_class_have_the_support_of_its_true_boxes():
+    """By hand: 'Add' has a true box in the first of three scenes, 'Remove' in the first two."""
+    tallies = Tallies.stack([BoxF1().tally(*sides) for sides in SCENES])
+    for kind in (BoxClassF1, BoxClassPrecision, BoxClassRecall, BoxIoU):
+        found = {
+            label: kind(label=label).support(tallies.each(), None)[:, 0].tolist() for label in ("Add", "Remove", "?")
+        }
+        assert found == {"Add": [True, False, False], "Remove": [True, True, False], "?": [False] * 3}
+    assert BoxIoU().support(tallies.each(), None) is None

@@ -84,6 +84,17 @@ def test_html_escapes():
     assert text.count("<tr>") == 3
 
 
+def test_html_of_a_file_is_a_whole_page_in_utf_8():
+    title = Table("t", "µ < ν", TABLE.columns, TABLE.rows)
+    whole, part = render([title], "html", page=True), render([title], "html")
+    assert whole.startswith("<!DOCTYPE html>")
+    assert '<meta charset="utf-8">' in whole
+    assert "<title>µ &lt; ν</title>" in whole
+    assert part in whole
+    assert "<html" not in part
+    assert render([title], "markdown", page=True) == render([title], "markdown")
+
+
 def test_every_format_renders_an_empty_table():
     empty = Table("e", "empty", (Column("a", "A"),), ())
     for form in FORMATS:

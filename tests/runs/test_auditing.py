@@ -225,6 +225,28 @@ def test_samples_that_are_gone_or_fewer_are_found_although_the_seal_is_new(evalu
     assert failed.problems == ("samples.parquet is missing",)
 
 
+def test_checks_of_samples_that_are_gone_are_not_said_to_be_made(evaluation, tmp_path):
+    folder = publish(run_of(evaluation, samples=split(target="x y x y")), tmp_path).path
+    before = auditing.again(load(folder))
+    assert before.findings == load(folder).findings
+    (folder / stored.NAME).unlink()
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+    found = auditing.again(load(folder))
+    gone = {"read-ranges", "exact-duplicates", "shared-tags", "unseen-classes"}
+    assert set(before.made) - set(found.made) == gone
+    assert {name for name, why in found.not_made.items() if why == auditing.GONE} == gone
+    (finding,) = set(found.findings) - set(before.findings)
+    assert (finding.id, finding.severity) == ("samples-missing", "error")
+    assert set(found.made) | set(found.not_made) == set(CHECKS)
+
+
+def test_samples_that_were_too_many_to_store_are_not_missed(evaluation, tmp_path, monkeypatch):
+    monkeypatch.setattr(stored, "MOST_STORED", 3)
+    folder = publish(run_of(evaluation, samples=split()), tmp_path).path
+    assert not (folder / stored.NAME).exists()
+    assert "samples-missing" not in {finding.id for finding in auditing.again(load(folder)).findings}
+
+
 def test_samples_that_several_systems_share_are_checked_once(evaluation, monkeypatch):
     calls = []
     real = auditing.exact_duplicates

@@ -185,3 +185,90 @@ def test_who_is_compared_with_whom(asked, expected):
 def test_whom_to_compare_with_must_be_clear(asked, message):
     with pytest.raises(InputError, match=message):
         pairings(NAMES, asked)
+
+
+def test_one_group_has_no_line_about_swaps(evaluation, perfect):
+    roster = dataclasses.replace(evaluation.roster, groups=("a",) * 4)
+    runs = [run_of(evaluation, roster=roster), run_of(perfect, roster=roster)]
+    notes = comparison_table(compare_runs(runs, ACCURACY), runs[0]).notes
+    assert "interval undefined (1 group)" in notes
+    assert not any("swap" in note for note in notes)
+
+
+def test_a_row_without_p_does_not_make_the_others_random(small_run):
+    none = Comparison("a", "c", Accuracy(), Paired(None, None, None, None, 8, False, None, "undefined"))
+    assert any(
+        "(all swaps enumerated)" in note for note in comparison_table([row("a", "b", 0.3), none], small_run).notes
+    )
+
+
+def ended(low, high, p, smallest=2 / 2**8):
+    return Comparison("x", "y", Accuracy(), Paired(0.1, low, high, p, 8, True, smallest))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (ended(0.05, 0.2, 0.2), "x and y (accuracy): the interval leaves out 0, yet p is above 0.05"),
+        (ended(-0.2, -0.05, 0.2), "x and y (accuracy): the interval leaves out 0, yet p is above 0.05"),
+        (ended(-0.05, 0.2, 0.02), "x and y (accuracy): p is 0.05 or less, yet the interval holds 0"),
+        (ended(0.05, 0.2, 0.02), ""),
+        (ended(-0.05, 0.2, 0.2), ""),
+        (ended(0.05, 0.2, 0.0625, 0.0625), ""),
+        (ended(None, None, 0.2), ""),
+    ],
+)
+def test_an_interval_and_a_p_that_disagree_are_named(small_run, given, said):
+    notes = comparison_table([given], small_run).notes
+    found = [note for note in notes if "yet" in note]
+    assert found == ([said] if said else [])
+    assert any("could change places in every group" in note for note in notes) == bool(said)
+
+
+def test_systems_that_err_in_different_classes_differ_in_score_and_p_stays_large():
+    """A is good at one class, B at the other and worse in all: swapping people mixes both kinds of errors."""
+    rng = np.random.default_rng(6)
+    groups, rows = 12, 60
+    truth = np.concatenate([rng.choice(3, rows, p=rng.dirichlet([1, 1, 1])) for _ in range(groups)])
+    given = {"id": np.arange(len(truth)), "label": truth, "group": np.repeat(np.arange(groups), rows)}
+
+    def answers(skill):
+        return np.where(
+            rng.random(len(truth)) < np.array(skill)[truth], truth, (truth + rng.integers(1, 3, len(truth))) % 3
+        )
+
+    systems = {"a": answers([0.95, 0.6, 0.9]), "b": answers([0.6, 0.95, 0.6])}
+    found = gnomon.score("labels", given, {n: {"id": given["id"], "label": label} for n, label in systems.items()})
+    table = gnomon.compare(found, measures="macro_f1").tables["comparison"]
+    (cells,) = table.rows
+    assert cells["difference"].low > 0
+    assert cells["p"].value > 0.05
+    assert "a and b (macro f1): the interval leaves out 0, yet p is above 0.05" in table.notes
+
+
+def test_notes_name_the_measures_they_hold_for():
+    """Eight groups and three classes: only the macro average hangs on classes."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 160)
+    given = {"id": np.arange(160), "label": truth, "group": np.repeat(np.arange(8), 20)}
+    systems = {
+        name: {"id": np.arange(160), "label": np.where(rng.random(160) < rate, truth, 0)}
+        for name, rate in (("good", 0.9), ("poor", 0.5))
+    }
+    run = gnomon.score("labels", given, systems)
+    note = "interval unreliable: 3 classes rest on fewer than 10 groups"
+    assert note in gnomon.compare(run, measures="macro_f1").tables["comparison"].notes
+    both = gnomon.compare(run, measures=("macro_f1", "accuracy")).tables["comparison"].notes
+    assert f"macro f1: {note}" in both
+    assert note not in both
+
+
+def test_a_run_given_twice_counts_once():
+    truth = {"id": range(12), "label": list("aabbab") * 2, "group": np.repeat(np.arange(6), 2)}
+    labels = {"good": list("aabbab") * 2, "fair": list("aabbaa") * 2, "poor": list("ababab") * 2}
+    run = gnomon.score("labels", truth, {n: {"id": range(12), "label": label} for n, label in labels.items()})
+    once, twice = gnomon.compare(run), gnomon.compare(run, run)
+    assert twice.tables == once.tables
+    assert [run.manifest["id"] for run in twice.runs] == [run.manifest["id"] for run in once.runs]
+    with pytest.raises(InputError, match="at least two runs to compare, but got 1"):
+        gnomon.compare(run.runs[0], run.runs[0])

@@ -144,7 +144,10 @@ def test_what_cannot_be_averaged_is_refused(first, second, options, message):
 
 
 def test_two_runs_of_a_system_on_one_dataset_are_refused():
-    given = [dataset(1, 5)[0], dataset(2, 5)[0], dataset(2, 5, ("good",))[0]]
+    ids = np.arange(50)
+    truth = {"id": ids, "label": np.resize(np.arange(3), 50), "group": np.repeat(np.arange(5) + 200, 10)}
+    again = gnomon.score("labels", truth, {"good": {"id": ids, "label": np.zeros(50, int)}})
+    given = [dataset(1, 5)[0], dataset(2, 5)[0], again]
     with pytest.raises(InputError, match="good has several runs on one dataset"):
         gnomon.compare(*given, over="datasets")
 
@@ -193,3 +196,96 @@ def test_a_score_that_is_undefined_on_a_dataset_says_why():
     assert cells[1].why == "class '0' does not occur in prediction"
     assert row["composite"].value is None
     assert "class '0' does not occur in prediction" in row["composite"].why
+
+
+def ragged():
+    """'fair' lacks the third dataset, 'poor' the second and the third."""
+    return [dataset(1, 5), dataset(2, 6, ("good", "fair")), dataset(3, 7, ("good",)), dataset(4, 8)]
+
+
+def test_a_system_that_lacks_a_dataset_is_left_out_of_composites_on_request():
+    given = ragged()
+    given[2] = dataset(3, 7, ("good", "poor"))
+    name = [str(one.runs[0].manifest["data_fingerprint"])[:8] for one, _ in given]
+    found = gnomon.compare(*(one for one, _ in given), over="datasets", measures="accuracy", ragged="dash")
+    rows = {row["system"].value: row for row in found.tables["datasets"].rows}
+    assert list(rows) == ["good", "fair", "poor"]
+    assert rows["good"]["composite"].value == pytest.approx(np.mean([shares["good"].mean() for _, shares in given]))
+    for system, lost in (("fair", 2), ("poor", 1)):
+        row = rows[system]
+        expected = ["-" if i == lost else pytest.approx(own[system].mean()) for i, (_, own) in enumerate(given)]
+        assert [row[f"dataset:{key}"].value for key in name] == expected
+        assert row["composite"].value == "-"
+        note = f"{system}: no run on {name[lost]!r}, so that it has no composite and no rank"
+        assert note in found.tables["datasets"].notes
+    assert list(found.tables) == ["datasets"]  # one system is left: nobody to compare it with
+    assert "-" in found.to("latex")
+
+
+def test_composites_of_the_others_do_not_change_by_a_system_with_gaps(five):
+    whole = [result for result, _ in five]
+    more = dataset(9, 6, ("good", "fair"))[0]
+    alone = [dataset(seed, 4 + seed, ("good", "fair"))[0] for seed in range(5)]
+    with_gap = gnomon.compare(*whole, more, over="datasets", ragged="dash").tables
+    without = gnomon.compare(*alone, more, over="datasets").tables
+    assert with_gap["comparison"].rows == without["comparison"].rows
+    assert with_gap["ranks"].rows == without["ranks"].rows
+    assert [row["system"].value for row in with_gap["datasets"].rows] == ["good", "fair", "poor"]
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        (ragged, {}, r"or show dashes \(--ragged dash\)"),
+        (
+            lambda: [dataset(1, 5, ("good",)), dataset(2, 5, ("fair",))],
+            {"ragged": "dash"},
+            "no system was scored on every",
+        ),
+        (ragged, {"ragged": "drop"}, "ragged: expected error, or dash"),
+        (ragged, {"ragged": "dash", "over": ""}, "dash where datasets are compared over"),
+    ],
+)
+def test_gaps_need_a_policy_that_there_is(given, options, message):
+    with pytest.raises(InputError, match=message):
+        gnomon.compare(*(one for one, _ in given()), **{"over": "datasets", **options})
+
+
+def test_a_composite_without_an_interval_says_so():
+    """The second dataset is scored without a single error: no spread to judge by."""
+    truth = {"id": range(40), "label": list("ab") * 20, "group": np.repeat(np.arange(10), 4)}
+    perfect = gnomon.score("labels", truth, {"good": {"id": range(40), "label": truth["label"]}})
+    found = gnomon.compare(dataset(1, 5, ("good",), classes=2)[0], perfect, over="datasets", measures="accuracy")
+    cell = found.tables["datasets"].rows[0]["composite"]
+    assert cell.low is None
+    assert cell.interval_why.startswith("undefined ('")
+    assert f"{cell.value:.3f} [undefined]" in found.to("terminal")
+    assert f"interval of the composite {cell.interval_why}" in found.tables["datasets"].notes
+
+
+def test_groups_of_one_name_in_several_datasets_are_named():
+    apart = gnomon.compare(dataset(1, 5)[0], dataset(2, 5)[0], over="datasets").tables["datasets"].notes
+    assert not any("too narrow" in note for note in apart)
+    ids = np.arange(50)
+    truth = {"id": ids, "label": np.resize(np.arange(3), 50), "group": np.repeat(np.arange(5) + 103, 10)}
+    rng = np.random.default_rng(5)
+    noisy = {"id": ids, "label": np.where(rng.random(50) < 0.8, truth["label"], 0)}
+    other = gnomon.score("labels", truth, {"good": noisy})
+    # By hand: groups 100 to 104 and 103 to 107 share two names.
+    notes = gnomon.compare(dataset(1, 5, ("good",))[0], other, over="datasets").tables["datasets"].notes
+    assert any(
+        n.startswith("groups of one name in several datasets: '103', '104'; if a name stands for") for n in notes
+    )
+
+
+def test_datasets_of_one_folder_stand_in_the_order_of_their_names(tmp_path):
+    """Run ids are hashes; names of datasets are not."""
+    truth = "id,label,group\n" + "".join(f"{i},{'ab'[i % 2]},g{i // 4}\n" for i in range(12))
+    (tmp_path / "s.csv").write_text("id,label\n" + "".join(f"{i},{'ab'[i % 3 % 2]}\n" for i in range(12)))
+    names = [f"d{i}" for i in range(1, 9)]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "truth.csv").write_text(truth.replace("g0", name))
+        gnomon.score("labels", tmp_path / name / "truth.csv", tmp_path / "s.csv", out=tmp_path / "runs")
+    columns = gnomon.compare(tmp_path / "runs", over="datasets").tables["datasets"].columns
+    assert [column.title for column in columns][2:-1] == names

@@ -52,6 +52,42 @@ def test_other_predictions_that_err_alike_are_a_no_op(system):
     assert ids(audit) == {("no-op-arm", "warning")}
 
 
+def cells(done, total=4):
+    missing = [{"cell": "x", "why": "failed"}] * (total - done)
+    return {"complete": done == total, "cells": {"total": total, "done": done, "missing": missing}}
+
+
+def test_arms_that_failed_are_not_accused_of_being_alike(system):
+    """What failed everywhere has no predictions, and no predictions are like no predictions."""
+    runs = [system(name, MIXED, "x", coverage=cells(0)) for name in ("one", "two")]
+    made = side_by_side([*runs, system("plain", CONSTANT)])
+    assert "same-predictions" not in {finding.id for finding in made.findings}
+    worked = side_by_side([system(name, MIXED, "x", coverage=cells(1)) for name in ("one", "two")])
+    assert ("same-predictions", "error") in ids(worked)
+
+
+@pytest.mark.parametrize(
+    ("names", "severity"),
+    [
+        (("mean", "mean@shrinkage=0.001"), "warning"),
+        (("mean@shrinkage=0.001", "mean@shrinkage=0.002"), "warning"),
+        (("mean", "other@shrinkage=0.001"), "error"),
+    ],
+)
+def test_settings_of_one_system_may_be_alike(system, names, severity):
+    runs = [system(name, RIGHT, "x", options={"parameters": {}}) for name in names]
+    assert ids(side_by_side([*runs, system("plain", CONSTANT)])) == {
+        ("same-predictions", severity),
+        ("no-op-arm", "warning"),
+    }
+
+
+def test_names_alone_do_not_make_settings(system):
+    """Predictions that were made elsewhere have no record of parameters."""
+    found = ids(side_by_side([system(name, RIGHT, "x") for name in ("mean", "mean@shrinkage=1")]))
+    assert ("same-predictions", "error") in found
+
+
 def test_constant_answers_may_be_alike(system):
     audit = side_by_side([system("one", CONSTANT, "x"), system("two", CONSTANT, "x"), system("good", RIGHT)])
     assert "same-predictions" not in {finding.id for finding in audit.findings}
@@ -124,6 +160,19 @@ def test_a_broken_seal_is_no_finding_but_fails_always(system, tmp_path):
     assert report.broken[str(other)] == ("scores.json: content differs from the seal",)
     assert report.fails(None)
     assert len(report.runs) == 1
+
+
+def test_a_broken_run_stands_in_the_table_as_not_audited(system, tmp_path):
+    path = publish(system("a", RIGHT), tmp_path).path
+    (path / "scores.json").write_bytes(b"")
+    result = gnomon.audit(path)
+    (row,) = result.tables["audit"].rows
+    assert row["run"].value == str(path)
+    assert (row["made"].value, row["errors"].value, row["errors"].why) == (0, None, "not audited")
+    assert result.tables["audit"].title == "audit of 0 runs, 1 not audited"
+    assert result.tables["findings"].title == "nothing was audited"
+    assert "undefined (not audited)" in str(result)
+    assert result.to_frame("audit")["errors"].isna().all()
 
 
 def test_findings_are_listed_once_and_worst_first(system):

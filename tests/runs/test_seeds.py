@@ -32,19 +32,17 @@ def four():
 
 
 def two_way(shares):
-    """Return se and its parts of the mean of shares ``(seeds, groups)``: variances of means, less the residual's."""
+    """Return se of the mean of shares ``(seeds, groups)``, what groups and seeds bring, and half the interval."""
     seeds, groups = shares.shape
     by_group, by_seed = shares.mean(axis=0).var(ddof=1) / groups, shares.mean(axis=1).var(ddof=1) / seeds
     rest = shares - shares.mean(axis=0) - shares.mean(axis=1, keepdims=True) + shares.mean()
     both = (rest**2).sum() / ((seeds - 1) * (groups - 1)) / (seeds * groups)
-    squared = by_group + by_seed - both
-    parts = [(by_group, groups - 1), (by_seed, seeds - 1), (both, (seeds - 1) * (groups - 1))]
-    if squared < max(by_group, by_seed):
-        parts = [max(parts[:2])]
-        squared = parts[0][0]
-    df = squared**2 / sum(part**2 / free for part, free in parts)
-    df = min(max(df, min(seeds, groups) - 1), seeds + groups - 2)
-    return math.sqrt(squared), math.sqrt(by_group), math.sqrt(by_seed), df
+    squared = max(by_group, by_seed, by_group + by_seed - both)
+    free = (groups - 1, seeds - 1, (seeds - 1) * (groups - 1))
+    one, two, less = (
+        stats.t.ppf(0.975, df) ** 2 * part for part, df in zip((by_group, by_seed, both), free, strict=True)
+    )
+    return math.sqrt(squared), math.sqrt(by_group), math.sqrt(by_seed), math.sqrt(max(one, two, one + two - less))
 
 
 def test_mean_and_parts_of_the_standard_error(four):
@@ -66,8 +64,7 @@ def test_systems_with_the_same_seeds_are_compared(four):
     (row,) = found.tables["comparison"].rows
     assert (row["a"].value, row["b"].value, row["seeds"].value) == ("good", "poor", 4)
     apart = np.stack([own["good"] - own["poor"] for _, own in four])
-    se, _, _, df = two_way(apart)
-    half = stats.t.ppf(0.975, df) * se
+    half = two_way(apart)[3]
     mean = apart.mean()
     cell = row["difference"]
     assert (cell.value, cell.low, cell.high) == pytest.approx((mean, mean - half, mean + half))
@@ -160,3 +157,25 @@ def test_folds_dealt_by_several_seeds(tmp_path):
 def test_anything_else_to_compare_over_is_refused(four):
     with pytest.raises(InputError, match="over: expected datasets or seeds, but got 'rooms'"):
         gnomon.compare(four[0][0], over="rooms")
+
+
+@pytest.mark.parametrize("n", [2, 4, 5])
+def test_the_difference_says_what_its_interval_rests_on(n):
+    """Eight groups: two classes rest on fewer than ten; fewer than five seeds are few."""
+    found = gnomon.compare(*(scored(seed)[0] for seed in range(n)), over="seeds", measures=("macro_f1", "accuracy"))
+    for name in ("seeds", "comparison"):
+        notes = found.tables[name].notes
+        assert (f"interval rests on only {n} seeds" in notes) == (n < 5)
+        assert "macro f1: interval unreliable: 2 classes rest on fewer than 10 groups" in notes
+
+
+def test_the_difference_over_two_seeds_is_as_wide_as_two_seeds_make_it():
+    """Two values say little of a spread: t of one degree of freedom is 12.706; no difference is beyond 1."""
+    given = [scored(seed) for seed in (1, 2)]
+    cell = gnomon.compare(*(one for one, _ in given), over="seeds", measures="accuracy").tables["comparison"].rows[0]
+    values = [own["good"].mean() - own["poor"].mean() for _, own in given]
+    half = 12.706 * abs(values[0] - values[1]) / 2
+    assert half > 0
+    found = cell["difference"]
+    assert found.high - found.value >= min(half, 1 - found.value) * (1 - 1e-4)
+    assert -1 <= found.low < found.high <= 1

@@ -19,6 +19,7 @@ from gnomon.core.samples import Samples
 from gnomon.core.tallies import Tallies, Totals, union
 
 AGAIN = "score again from the predictions; what is stored was changed, or made by a faulty measure"
+IDLE = "what differs between them was not applied, or never binds; do not report it as an effect of zero"
 CLOSE = 1e-9
 """Relative difference at which a stored score still follows from its tallies."""
 
@@ -66,8 +67,7 @@ def no_op_arms(arms: Mapping[str, Mapping[str, Tallies]]) -> tuple[Finding, ...]
             families = arms[names[0]]
             cases = max((tallies.n_cases for tallies in families.values()), default=0)
             text = f"{len(names)} of {len(arms)} arms have identical tallies on all {cases} cases: {some(names)}"
-            remedy = "what differs between them was not applied, or never binds; do not report it as an effect of zero"
-            findings.append(Finding("no-op-arm", "warning", ", ".join(names), text, remedy))
+            findings.append(Finding("no-op-arm", "warning", ", ".join(names), text, IDLE))
     return tuple(findings)
 
 
@@ -142,11 +142,13 @@ def shortfall(
     return (Finding("partial-coverage", severity, where, text, remedy),)
 
 
-def same_predictions(prints: Mapping[str, str]) -> tuple[Finding, ...]:
+def same_predictions(prints: Mapping[str, str], systems: Mapping[str, str] | None = None) -> tuple[Finding, ...]:
     """Find names under which the same predictions were scored.
 
-    Needs, by name, the fingerprint of the stored predictions, of systems that answered the same cases; leave constant
-    answers out, which are alike by nature. Cannot see predictions that differ in a digit.
+    Needs, by name, the fingerprint of the stored predictions, of systems that answered the same cases; leave out who
+    answered nothing, and constant answers, which are alike by nature. ``systems`` says, where known, which system a
+    name is a setting of: equal predictions of settings of one system are a warning, since a parameter need not bind.
+    Cannot see predictions that differ in a digit.
     """
     by_print: dict[str, list[str]] = {}
     for name, content in prints.items():
@@ -156,7 +158,10 @@ def same_predictions(prints: Mapping[str, str]) -> tuple[Finding, ...]:
         if len(names) > 1:
             text = f"{len(names)} of {len(prints)} names have the same predictions ({content[:12]}): {some(names)}"
             remedy = "score each system's own predictions; if these are arms, what differs between them was not applied"
-            findings.append(Finding("same-predictions", "error", ", ".join(names), text, remedy))
+            of = {(systems or {}).get(name) for name in names}
+            alike = len(of) == 1 and None not in of
+            severity: Severity = "warning" if alike else "error"
+            findings.append(Finding("same-predictions", severity, ", ".join(names), text, IDLE if alike else remedy))
     return tuple(findings)
 
 

@@ -53,9 +53,13 @@ def _width() -> int:
 
 def lines(report: Report, width: int) -> Iterator[str]:
     """Return what a person reads under the summary: findings, worst first, then what was made, and not made and why."""
+    from gnomon.runs.audit_tables import but, nothing
+
     found = report.findings()
-    yield f"findings, worst first ({len(found)})" if found else "no findings"
+    yield f"findings, worst first ({len(found)}){but(report)}" if found else nothing(report)
     yield ""
+    if not report.runs:
+        return
     for finding, items in found:
         yield f"  {finding.severity}: {finding.id} ({finding.where})"
         yield from _wrapped(f"{_upper(finding.evidence)}.", width)

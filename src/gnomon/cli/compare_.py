@@ -20,6 +20,14 @@ from gnomon.cli.formats import formatted, put
     type=click.Choice(["datasets", "seeds"]),
     help="Systems over several datasets, or over several seeds on the same data.",
 )
+@click.option(
+    "--ragged",
+    type=click.Choice(["error", "dash"]),
+    default="error",
+    show_default=True,
+    help="Over datasets, what is done with a system that was not scored on every one: refuse, or leave it out and "
+    "show a dash.",
+)
 @formatted
 @click.option("--json", "json_", is_flag=True, help="The same as --format json.")
 def command(

@@ -153,8 +153,17 @@ def compare_composites(
     )
     notes = few(first, groups, smallest, " in all")
     if low is not None:
-        notes += tuple(f"{name}: {note}" for name, pair in sides.items() for note in doubts(measure, *pair))
+        notes += _doubts(measure, sides)
     return Paired(difference, low, high, p, groups, exact, smallest, "", interval_why, notes)
+
+
+def _doubts(measure: Measure, sides: Mapping[str, tuple[Groups, Groups]]) -> tuple[str, ...]:
+    """Say once, behind the names of the slices, why the interval of a difference is unreliable."""
+    found: dict[str, list[str]] = {}
+    for name, pair in sides.items():
+        for note in doubts(measure, *pair):
+            found.setdefault(note, []).append(name)
+    return tuple(f"{', '.join(names)}: {note}" for note, names in found.items())
 
 
 def satterthwaite(variances: Iterable[tuple[float, int]]) -> tuple[float, float]:

@@ -254,6 +254,11 @@ class BoxIoU(BoxMeasure):
         del frozen
         return Scored.ratio(_of(totals, "iou", self.label), _of(totals, "tp", self.label))
 
+    def support(self, totals: Totals, frozen: Array | None) -> Array | None:
+        """Whether the class has true boxes here; all classes together do not hang on a rare one."""
+        del frozen
+        return None if self.label is None else averaging.held(self.label, totals)
+
     def why(self, totals: Totals) -> str:
         """No match."""
         return "no matched boxes" if int(totals["n"]) else "no scenes"

@@ -24,9 +24,7 @@ def page(items: Sequence[Table | View]) -> str:
     """Return tables as a whole page in UTF-8, which a browser can open from a file."""
     title = escape(items[0].title) if items else "gnomon"
     head = f'<meta charset="utf-8">\n<title>{title}</title>\n<style>{STYLE}</style>'
-    return (
-        f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{render(items)}\n</body>\n</html>\n'
-    )
+    return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{render(items)}\n</body>\n</html>\n'
 
 
 def _table(table: Table) -> str:

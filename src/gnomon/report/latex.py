@@ -80,7 +80,8 @@ def for_paper(note: str) -> str:
     >>> for_paper("no groups, so no interval is given; add a column, or --group id")
     'no groups, so no interval is given'
     """
-    first, *rest = re.split(r"(; |: )", re.sub(r" \(in Python: [^)]*\)", "", note))
+    plain = re.sub(r" \(in Python: [^)]*\)", "", note).replace("(*, bold)", "(bold)")  # stars are for terminals
+    first, *rest = re.split(r"(; |: )", plain)
     pieces = zip(rest[::2], rest[1::2], strict=True)
     kept = "" if _TERMINAL.search(first) else first
     kept += "".join(gap + piece for gap, piece in pieces if kept and not _TERMINAL.search(piece))
@@ -145,7 +146,7 @@ def _side(column: Column, beside: bool) -> str:
 
 def _heading(column: Column, stacked: bool, beside: bool) -> str:
     unit = f" ({escape(column.unit)})" if column.unit else ""
-    text = f"{escape(column.title)}{unit}"
+    text = f"{escape(column.title)}{unit}".replace(f" {MINUS} ", f"~{MINUS}~")
     words, side = text.split(" "), "r" if numeric(column) else "l"
     if stacked and len(words) > 1:
         half = min(range(1, len(words)), key=lambda at: max(len(" ".join(words[:at])), len(" ".join(words[at:]))))

@@ -33,6 +33,11 @@ class Aligned:
     notes: tuple[str, ...] = ()
 
 
+def distinct(runs: Sequence[Run]) -> list[Run]:
+    """Return runs without those that are given again: the same id is the same work."""
+    return list({str(run.manifest["id"]): run for run in reversed(runs)}.values())[::-1]
+
+
 def align(runs: Sequence[Run], *, common: bool = False, seeds: bool = False) -> Aligned:
     """Return runs over the same cases; ``common`` leaves out what some lack, ``seeds`` lets the seed differ."""
     comparable(runs, seeds=seeds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gnomon.audit import CHECKS
 from gnomon.core.errors import plural
 from gnomon.core.table import Cell, Column, Table
 from gnomon.runs.grounds import Audited, Report
@@ -35,8 +36,15 @@ def _summary(report: Report) -> Table:
         Column("not_made", "not made", "count"),
         *(Column(key, key, "count") for key in ("info", "warnings", "errors")),
     )
+    unknown = Cell(None, why="not audited")
+    rows += [
+        {"run": Cell(path), "made": Cell(0), "not_made": Cell(len(CHECKS))}
+        | dict.fromkeys(("info", "warnings", "errors"), unknown)
+        for path in report.broken
+    ]
     n = len(report.runs)
-    return Table("audit", f"audit of {n} {plural('run', n)}", columns, tuple(rows))
+    lost = f", {len(report.broken)} not audited" if report.broken else ""
+    return Table("audit", f"audit of {n} {plural('run', n)}{lost}", columns, tuple(rows))
 
 
 def _findings(report: Report) -> Table:
@@ -52,7 +60,7 @@ def _findings(report: Report) -> Table:
         for finding, items in report.findings()
     )
     keys = ("severity", "finding", "runs", "where", "evidence", "remedy")
-    title = "findings, worst first" if rows else "no findings"
+    title = f"findings, worst first{but(report)}" if rows else nothing(report)
     return Table("findings", title, tuple(Column(key, key) for key in keys), rows)
 
 
@@ -69,6 +77,17 @@ def _broken(report: Report) -> Table:
     rows = tuple({"run": Cell(path), "why": Cell("; ".join(why))} for path, why in report.broken.items())
     columns = (Column("run", "run"), Column("why", "why"))
     return Table("broken", "runs that could not be audited", columns, rows)
+
+
+def nothing(report: Report) -> str:
+    """Say that there are no findings, and of how much that holds."""
+    return f"no findings{but(report)}" if report.runs else "nothing was audited"
+
+
+def but(report: Report) -> str:
+    """Say how many runs a result does not speak of; nothing where it speaks of all."""
+    n = len(report.broken)
+    return f", but {n} {plural('run', n)} could not be audited" if n else ""
 
 
 def names(items: tuple[Audited, ...]) -> str:

@@ -63,6 +63,9 @@ ABSENT = {
 }
 """Why a check is not made for a run that holds nothing for it."""
 SPLITS = ("read-ranges", "exact-duplicates", "shared-tags")
+SAMPLED = (*SPLITS, "input-blocks", "unseen-classes")
+"""Checks that read samples."""
+GONE = f"the samples that it reads are gone ({stored.NAME}): what was found when the run was made cannot be found again"
 Found = tuple[Finding, ...]
 
 
@@ -87,10 +90,26 @@ def audited(run: Run, given: Audit | None = None) -> Audit:
 def again(run: Run) -> Audit:
     """Audit a run anew: what was found when it was made, and what its stored samples, tallies and scores show now."""
     fresh = audited(replace(run, samples=samples_of(run)), Audit(made=run.suite_made))
-    findings = tuple(dict.fromkeys((*run.findings, *fresh.findings)))
-    made = [name for name in CHECKS if name in {*run.made, *fresh.made}]
-    known = {**fresh.not_made, **run.not_made}
+    lost = _lost(run)
+    findings = tuple(dict.fromkeys((*run.findings, *fresh.findings, *_gone(lost))))
+    made = [name for name in CHECKS if name in {*run.made, *fresh.made} and name not in lost]
+    known = {**fresh.not_made, **run.not_made, **dict.fromkeys(lost, GONE)}
     return Audit(findings, tuple(made), {name: why for name, why in known.items() if name not in made})
+
+
+def _lost(run: Run) -> tuple[str, ...]:
+    """Return the checks that were made with samples which the run stored, and has no more."""
+    held = run.manifest["facts"].get("samples")
+    kept = isinstance(held, Mapping) and held.get("stored") is True
+    return tuple(name for name in SAMPLED if name in run.made) if kept and samples_of(run) is None else ()
+
+
+def _gone(lost: Sequence[str]) -> Found:
+    """Find samples that are gone; the seal does not tell where it was made anew."""
+    if not lost:
+        return ()
+    text = f"the run says that its samples are stored, but {stored.NAME} is gone: not made again are {', '.join(lost)}"
+    return (Finding("samples-missing", "error", stored.NAME, text, "put the file back, or make the run again"),)
 
 
 def leak_free(audit: Audit, level: str) -> dict[str, int]:

@@ -30,6 +30,8 @@ class Asked:
     all_pairs: bool = False
     common: bool = False
     """Compare on the cases that all runs scored, where some lack cases."""
+    ragged: str = "error"
+    """What is done with a system that was not scored on every dataset: ``error``, or ``dash`` to leave it out."""
 
 
 @dataclass(frozen=True)
@@ -176,18 +178,21 @@ def _notes(comparisons: Sequence[Comparison], run: Run, tests: int) -> tuple[str
 
 
 def _at_odds(comparisons: Sequence[Comparison], level: str, alpha: float) -> list[str]:
-    """Name comparisons whose interval and p do not say the same, and what each of them asks."""
+    """Name comparisons whose interval and p do not say the same, and what each of them asks.
+
+    Where no swap could give a small p, that is said elsewhere.
+    """
     found: dict[bool, list[str]] = {True: [], False: []}
     for item in comparisons:
         result = item.result
-        if result.low is not None and result.high is not None and result.p is not None:
-            without = not result.low <= 0 <= result.high
-            if without != (result.p <= alpha):
-                found[without].append(f"{item.a} and {item.b} ({item.measure.name.replace('_', ' ')})")
-    asked = (
-        f"the interval asks how far the scores lie apart, p whether A and B could change places in every {level}; "
-        "systems that err in different classes cannot, and their p is then on the large side"
-    )
+        if result.low is None or result.high is None or result.p is None or (result.smallest_p or 0) > alpha:
+            continue
+        without = not result.low <= 0 <= result.high
+        if without != (result.p <= alpha):
+            found[without].append(f"{item.a} and {item.b} ({item.measure.name.replace('_', ' ')})")
+    asked = f"the interval asks how far the scores lie apart, p whether A and B could change places in every {level}"
+    if found[True]:
+        asked += "; systems of different kinds of errors cannot, and p is then on the large side"
     said = {
         True: f"the interval leaves out 0, yet p is above {alpha:g}",
         False: f"p is {alpha:g} or less, yet the interval holds 0",

@@ -1,11 +1,13 @@
 """Systems over several datasets: their scores, one composite of them, and average ranks.
 
 A dataset is what has one data fingerprint. Every system must have been scored on every one, by the same protocol but
-for what follows from the data (classes, joints), and by the very same measure.
+for what follows from the data (classes, joints), and by the very same measure. Where it is asked for, a system that was
+not is shown with a dash in the gap and left out of composites and ranks: a mean over other datasets is another number.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -14,6 +16,7 @@ from typing import Any
 from gnomon.core.errors import InputError, counted, plural, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table
+from gnomon.core.tallies import natural_key
 from gnomon.inference.composites import Composite, Part, compare_composites, composite
 from gnomon.inference.friedman import Ranking, rank_systems
 from gnomon.inference.intervals import Groups
@@ -29,9 +32,11 @@ ALIKE = ("name", "version", "variant", "group", "settings")
 
 @dataclass(frozen=True)
 class Panel:
-    """Every system on every dataset: runs by dataset and system, and which cases were left out."""
+    """Every system on every dataset: runs by dataset and system, those with gaps, and which cases were left out."""
 
     runs: Mapping[str, Mapping[str, Run]]
+    ragged: Mapping[str, Mapping[str, Run]]
+    """Runs of the systems that lack a dataset, by system and dataset."""
     notes: tuple[str, ...]
 
     @property
@@ -48,6 +53,11 @@ class Panel:
     def first(self) -> Mapping[str, Run]:
         """The runs on the first dataset, by system."""
         return next(iter(self.runs.values()))
+
+    @property
+    def by_dataset(self) -> list[Run]:
+        """One run on every dataset."""
+        return [next(iter(own.values())) for own in self.runs.values()]
 
     def groups(self, system: str, measure: Measure) -> dict[str, Groups]:
         """Return the groups of a system on every dataset."""
@@ -79,7 +89,7 @@ def compare_datasets(runs: Sequence[Run], asked: Asked) -> list[Table]:
 
 
 def _panel(runs: Sequence[Run], asked: Asked) -> Panel:
-    """Put runs in their places, refuse gaps and doubles, and align the systems on every dataset."""
+    """Put runs in their places, refuse gaps (unless told otherwise) and doubles, align the systems on every dataset."""
     by_data: dict[str, dict[str, Run]] = {}
     for run in (replace(run, alias="") for run in runs):
         own = by_data.setdefault(str(run.manifest["data_fingerprint"]), {})
@@ -90,20 +100,48 @@ def _panel(runs: Sequence[Run], asked: Asked) -> Panel:
     if len(by_data) < 2:
         raise InputError(f"--over datasets: expected runs on at least two datasets, but got {len(by_data)}")
     names = _names({key: next(iter(own.values())) for key, own in by_data.items()})
-    named = dict(zip(names, by_data.values(), strict=True))
+    named = _sorted(dict(zip(names, by_data.values(), strict=True)))
     systems = list(dict.fromkeys(system for own in named.values() for system in own))
-    gaps = [f"{system} on {dataset}" for dataset, own in named.items() for system in systems if system not in own]
+    gaps = {system: [name for name, own in named.items() if system not in own] for system in systems}
+    if asked.ragged == "error":
+        _without_gaps([f"{system} on {name}" for system, lost in gaps.items() for name in lost])
+    whole = [system for system in systems if not gaps[system]]
+    if not whole:
+        raise InputError("no system was scored on every dataset: leave a dataset out, or score one on all")
+    _one_protocol([run for own in named.values() for run in own.values()])
+    aligned = {name: align(list(own.values()), common=asked.common) for name, own in named.items()}
+    notes = [
+        f"{system}: no run on {some(lost, show=12)}, so that it has no composite and no rank"
+        for system, lost in gaps.items()
+        if lost
+    ]
+    notes += [f"{name}: compared only {found.scope}" for name, found in aligned.items() if found.scope]
+    notes += [f"{name}: {note}" for name, found in aligned.items() for note in found.notes]
+    placed = {name: dict(zip(named[name], found.runs, strict=True)) for name, found in aligned.items()}
+    return Panel(
+        {name: {system: own[system] for system in whole} for name, own in placed.items()},
+        {s: {name: own[s] for name, own in placed.items() if s in own} for s in systems if gaps[s]},
+        tuple(notes),
+    )
+
+
+def _without_gaps(gaps: Sequence[str]) -> None:
     if gaps:
         missing = some(gaps, show=12, sentences=True)
         raise InputError(
             f"every system must be scored on every dataset, but there is no run of {missing}: "
-            "score these, or leave the system or the dataset out"
+            "score these, leave the system or the dataset out, or show dashes (--ragged dash)"
         )
-    _one_protocol([run for own in named.values() for run in own.values()])
-    aligned = {name: align([own[system] for system in systems], common=asked.common) for name, own in named.items()}
-    notes = [f"{name}: compared only {found.scope}" for name, found in aligned.items() if found.scope]
-    notes += [f"{name}: {note}" for name, found in aligned.items() for note in found.notes]
-    return Panel({name: dict(zip(systems, a.runs, strict=True)) for name, a in aligned.items()}, tuple(notes))
+
+
+def _sorted(named: Mapping[str, Mapping[str, Run]]) -> dict[str, Mapping[str, Run]]:
+    """Return datasets as they were given, those of one folder in the order of their names."""
+    homes = {name: next(iter(own.values())).path for name, own in named.items()}
+    folders = {name: None if path is None else path.parent for name, path in homes.items()}
+    first: dict[Any, int] = {}
+    place = {n: i if folder is None else first.setdefault(folder, i) for i, (n, folder) in enumerate(folders.items())}
+    order = sorted(named, key=lambda name: (place[name], () if folders[name] is None else natural_key(name)))
+    return {name: named[name] for name in order}
 
 
 def _names(datasets: Mapping[str, Run]) -> list[str]:
@@ -172,14 +210,43 @@ def _scores(panel: Panel, made: Sequence[tuple[Measure, Mapping[str, Composite]]
             value, low, high = (shown(number, measure) for number in (found.value, found.low, found.high))
             whole = Cell(value, low, high, found.why, found.interval_why)
             rows.append({"measure": Cell(titled(measure)), "system": Cell(system), **cells, "composite": whole})
+        rows += [_ragged_row(system, own, measure, panel.datasets) for system, own in panel.ragged.items()]
     columns = (
         Column("measure", "measure"),
         Column("system", "system"),
         *(Column(f"dataset:{name}", name, "score") for name in panel.datasets),
         Column("composite", "composite", "score"),
     )
-    title = f"{run.suite}: {counted(len(panel.systems), 'system')} on {counted(len(panel.datasets), 'dataset')}"
-    return Table("datasets", title, columns, tuple(rows), (*panel.notes, *_scores_notes(made, run)))
+    systems = counted(len(panel.systems) + len(panel.ragged), "system")
+    title = f"{run.suite}: {systems} on {counted(len(panel.datasets), 'dataset')}"
+    notes = (*panel.notes, *_scores_notes(made, run), *_recurring(panel, made))
+    return Table("datasets", title, columns, tuple(rows), notes)
+
+
+def _ragged_row(system: str, own: Mapping[str, Run], measure: Measure, datasets: Sequence[str]) -> dict[str, Cell]:
+    """Return the scores of a system that lacks a dataset, with dashes for what it cannot have."""
+    cells = {f"dataset:{name}": Cell("-") for name in datasets}
+    for name, run in own.items():
+        groups = run.groups(measure)
+        value = measure.score(groups.total)
+        part = Part(name, 0.0, float(value.values) if bool(value.defined) else None, 0, groups.n)
+        cells[f"dataset:{name}"] = _part(run, part, measure)
+    return {"measure": Cell(titled(measure)), "system": Cell(system), **cells, "composite": Cell("-")}
+
+
+def _recurring(panel: Panel, made: Sequence[tuple[Measure, Mapping[str, Composite]]]) -> list[str]:
+    """Say that groups of several datasets have one name: if they are the same, datasets are not independent."""
+    if all(one.low is None for _, composites in made for one in composites.values()):
+        return []
+    held = Counter(group for run in panel.by_dataset for group in set(run.roster.groups))
+    found = sorted((group for group, count in held.items() if count > 1), key=natural_key)
+    if not found:
+        return []
+    level = panel.by_dataset[0].roster.level
+    return [
+        f"{plural(level)} of one name in several datasets: {some(found)}; if a name stands for the same {level} "
+        "in each, the interval of the composite is too narrow"
+    ]
 
 
 def _part(run: Run, part: Part, measure: Measure) -> Cell:
@@ -196,13 +263,12 @@ def _scores_notes(made: Sequence[tuple[Measure, Mapping[str, Composite]]], run: 
     lines.append("composite: mean of the scores on the datasets, all with the same weight however large they are")
     if any(one.low is not None for one in found):
         lines.append(
-            f"[low, high]: {100 * plan.level:g}% {plan.method} interval over the {plural(level)} within each dataset; "
-            f"too narrow if a {level} occurs in two of them"
+            f"[low, high]: {100 * plan.level:g}% {plan.method} interval over the {plural(level)} within each dataset"
         )
     down = [measure.name.replace("_", " ") for measure, _ in made if measure.direction == "down"]
     lines += [f"{', '.join(down)}: lower is better"] if down else []
-    whys = (one.interval_why for one in found if one.interval_why.startswith(("undefined", "'")))
-    lines += [f"interval of the composite: {why}" for why in dict.fromkeys(whys)]
+    whys = (one.interval_why for one in found if one.interval_why.startswith("undefined"))
+    lines += [f"interval of the composite {why}" for why in dict.fromkeys(whys)]
     return [*lines, *_shared([part.name for part in found[0].parts], [note for one in found for note in one.notes])]
 
 

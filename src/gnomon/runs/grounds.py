@@ -19,6 +19,7 @@ from gnomon.audit.record import SEVERITIES
 from gnomon.audit.results import coverage
 from gnomon.core.errors import GnomonError
 from gnomon.core.evidence import Finding, Severity
+from gnomon.core.systems import parse
 from gnomon.core.tallies import Tallies
 from gnomon.runs import auditing, seal
 from gnomon.runs.run import Run, load
@@ -162,9 +163,10 @@ def side_by_side(runs: Sequence[Run]) -> Audit:
     """Make the checks that compare runs of one ground."""
     audit = Audit()
     named = _named(runs)
-    own = {name: run for name, run in named.items() if not auditing.trivial(run)}
+    own = {name: run for name, run in named.items() if not auditing.trivial(run) and _answered(run)}
     prints = {name: str(run.manifest["prediction_fingerprint"]) for name, run in own.items()}
-    audit = audit.check("same-predictions", prints)
+    settings = {name: system for name, run in own.items() if (system := _setting_of(run))}
+    audit = audit.check("same-predictions", prints, settings)
     audit = audit.add("coverage", _differing(named))
     cases = {frozenset(run.roster.ids) for run in runs}
     if len(cases) > 1:
@@ -172,6 +174,20 @@ def side_by_side(runs: Sequence[Run]) -> Audit:
         return audit.skip("no-op-arms", why).skip("trivial-baselines", why)
     audit = audit.check("no-op-arms", {name: _ordered(run) for name, run in named.items()})
     return _against_trivial(audit, named)
+
+
+def _answered(run: Run) -> bool:
+    """Say whether a run holds a prediction; one whose work all failed has none, like any other that failed."""
+    cells: Any = run.coverage.get("cells")
+    if cells:
+        return bool(cells["done"])
+    return run.table is None or bool(run.table.num_rows)
+
+
+def _setting_of(run: Run) -> str:
+    """Return the system that a run is a setting of, where it was run here and has a record of its parameters."""
+    resolved: Any = run.manifest["options"].get("resolved", {})
+    return parse(str(run.manifest["system"])).name if "parameters" in resolved else ""
 
 
 def _named(runs: Sequence[Run]) -> dict[str, Run]:

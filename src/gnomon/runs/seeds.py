@@ -62,7 +62,7 @@ def compare_seeds(runs: Sequence[Run], asked: Asked) -> list[Table]:
         for left, right in pairings([(name,) for name in ordered], asked):
             a, b = ordered[left], ordered[right]
             if groups[a].keys() == groups[b].keys() and len(groups[a]) > 1:
-                differences.append(_difference(measure, (a, groups[a]), (b, groups[b])))
+                differences.append(mean_difference(measure, (a, groups[a]), (b, groups[b])))
             else:
                 apart.append(f"{a} and {b} are not compared: {_listed(groups[a])} against {_listed(groups[b])}")
     notes = [*_scope(aligned), *dict.fromkeys(apart), *_unmoved(systems)]
@@ -115,8 +115,8 @@ def _ordered(made: Mapping[str, Crossed], measure: Measure) -> list[str]:
     return sorted(made, key=key)
 
 
-def _difference(measure: Measure, a: tuple[str, BySeed], b: tuple[str, BySeed]) -> Difference:
-    """Return the mean over seeds of score(A) - score(B)."""
+def mean_difference(measure: Measure, a: tuple[str, BySeed], b: tuple[str, BySeed]) -> Difference:
+    """Return the mean over seeds of score(A) - score(B); each side is a name with groups by seed, the same seeds."""
     pairs = [(left, b[1][seed]) for seed, left in a[1].items()]
     first = pairs[0][0]
     scored = [[measure.score(side.total) for side in pair] for pair in pairs]

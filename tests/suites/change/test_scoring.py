@@ -134,7 +134,7 @@ def test_classes_of_points_must_fit_the_scans(by_hand, tmp_path):
     data = by_hand({"a-3": [box("Add", 0, 1)]})
     write_points(tmp_path / "a.npz", np.zeros(50), np.zeros(49))
     path = predict(tmp_path / "predictions.json", {"a-3": []}, points="a.npz")
-    with pytest.raises(InputError, match=r"scene a-3: 49 classes for 'comparison', but the scan has 50 points"):
+    with pytest.raises(InputError, match=r"a\.npz: 'comparison' has 49 classes, but .*a-3\.npz has 50 points"):
         gnomon.score("change", str(data), path)
 
 
@@ -166,7 +166,8 @@ def test_the_published_json(by_hand, tmp_path):
     ]
     assert metrics["recall"] == {"Add": 1.0, "Remove": 0.0}
     assert metrics["precision"] == {"Add": 1.0, "Remove": None}
-    assert (metrics["macro_precision"], metrics["macro_recall"], metrics["macro_f1"]) == (1.0, 0.5, 0.5)
+    # Remove is never predicted: its precision counts as 0 in the mean.
+    assert (metrics["macro_precision"], metrics["macro_recall"], metrics["macro_f1"]) == (0.5, 0.5, 0.5)
 
 
 def test_published_statistics_over_scenes(by_hand, tmp_path):
@@ -187,3 +188,31 @@ def test_two_systems_are_compared_over_rooms(rooms, tmp_path):
     row = result.tables["comparison"].rows[0]
     assert (row["a"].value, row["b"].value, row["difference"].value, row["groups"].value) == ("good", "none", 1.0, 7)
     assert row["p"].value == pytest.approx(2 / 2**7)
+
+
+def test_a_class_that_is_never_predicted_does_not_raise_an_average(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)], "a-2": [box("Remove", 0, 1)], "b-6": []})
+    path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 0, 1)], "a-2": [], "b-6": []})
+    result = gnomon.score("change", str(data), path)
+    assert measure(result, "box_macro_precision") == 0.5
+    assert measure(result, "box_f1_of_macro_means") == 0.5
+    assert measure(result, "point_macro3_precision") < 1
+
+
+def test_gaps_of_a_dataset_are_an_error_or_named(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
+    (data / "Label" / "b-3.json").unlink()
+    path = predict(tmp_path / "predictions.json", {"a-3": []})
+    with pytest.raises(InputError, match=r"comparison without a label: 'b-3'; .* \(--gaps skip\)"):
+        gnomon.score("change", str(data), path)
+    run = gnomon.score("change", str(data), path, gaps="skip").runs[0]
+    assert next(f.evidence for f in run.findings if f.id == "dataset-gaps").startswith("left out, comparison without")
+
+
+def test_point_files_of_truth_are_held_against_the_scans(by_hand, tmp_path):
+    data = by_hand({"a-3": [box("Add", 0, 1)]})
+    write_points(data / "Label" / "a-3.points.npz", np.zeros(5), np.zeros(5))
+    write_points(tmp_path / "mine.npz", np.zeros(5), np.zeros(5))
+    path = predict(tmp_path / "predictions.json", {"a-3": []}, points="mine.npz")
+    with pytest.raises(InputError, match=r"a-3\.points\.npz: 'reference' has 5 classes, but .* has 50 points"):
+        gnomon.score("change", str(data), path)

@@ -23,6 +23,8 @@ from gnomon.suites.events.systems.threshold import ThresholdWalker
 from gnomon.suites.events.systems.visits import VisitDetector
 
 WALKERS = ("threshold-walker", "spectral-walker", "hmm-walker")
+TRIVIAL = ("never", "always")
+LOOKING = [name for name in BUILTIN if name not in TRIVIAL]
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +73,7 @@ def run(recognizer, recs, chunk=None):
     return recognizer.detected()
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.parametrize("name", LOOKING)
 def test_chunks_never_change_a_result(data, ready, name):
     """Bit for bit, and iterators as well as lists; looking at results on the way changes nothing either."""
     recs = data[1 if name == "visit-detector" else 0][0][1]
@@ -86,7 +88,7 @@ def test_chunks_never_change_a_result(data, ready, name):
     assert recognizer.detected() == whole
 
 
-@pytest.mark.parametrize("name", BUILTIN)
+@pytest.mark.parametrize("name", LOOKING)
 def test_results_are_ordered_inside_the_window_and_filtered(data, ready, name):
     case, recs = data[1 if name == "visit-detector" else 0][0]
     recognizer = ready[name]()
@@ -342,3 +344,35 @@ def test_they_run_through_the_engine(made):
     assert result.complete
     assert set(result.scores) == {"threshold-walker", "hmm-walker"}
     assert all(scores["event_macro_f1"] > 0.3 for scores in result.scores.values())
+
+
+def test_never_and_always_by_hand():
+    recs = [{"time": t, "type": "gyro", "values": [0.0]} for t in (2.0, 3.0, 7.5)]
+    never, always = (recognizers.find(name)() for name in TRIVIAL)
+    for recognizer in (never, always):
+        assert recognizer.trivial is True
+        assert recognizer.detected() == []
+        for record in recs:
+            recognizer.process(iter([record]))
+    assert (never.detected(), never.labels()) == ([], [])
+    assert always.detected() == [{"t1": 2.0, "t2": 7.5, "label": "walking", "score": 0.5}]
+    assert always.detected((8.0, 9.0)) == []
+    always.reset()
+    assert always.detected() == []
+    assert recognizers.find("always")(label="visit").labels() == ["visit"]
+    with pytest.raises(InputError, match="expected the name of a class"):
+        recognizers.find("always")(label="")
+
+
+def test_a_table_with_never_and_always_lacks_no_baseline(made, tmp_path):
+    def found(names):
+        result = gnomon.run("events", recognizers=names, truth=[str(path) for path in made[:4]], out=tmp_path)
+        return result, {row["finding"].value for row in gnomon.audit(result).tables["findings"].rows}
+
+    _, without = found("threshold-walker,spectral-walker")
+    assert "baseline-missing" in without
+    result, whole = found("threshold-walker,spectral-walker,never,always")
+    assert not {"baseline-missing", "same-predictions"} & whole
+    assert all(run.complete and not run.findings for run in result.runs)
+    assert result.scores["never"]["any_overlap_recall"] == 0.0
+    assert result.scores["always"]["any_overlap_recall"] == 1.0

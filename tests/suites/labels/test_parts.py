@@ -123,3 +123,34 @@ def test_nearest_mean_by_hand():
 def test_shrinkage_is_a_share(shrinkage):
     with pytest.raises(InputError, match="expected 0 to 1"):
         NearestMean(shrinkage=shrinkage)
+
+
+ODD = """
+import numpy as np
+
+class Odd:
+    '''Answers the class that it was told, whatever it learns.'''
+    def __init__(self, answer: str = "c"):
+        self.answer = answer
+
+    def fit(self, features, labels, rng):
+        pass
+
+    def predict(self, features):
+        return np.full(len(features), self.answer)
+"""
+
+
+def test_classes_of_another_part_are_no_misspelt_labels(tmp_path, table):
+    """The class c is in the train part alone: an answer c is wrong there, not misspelt; d is nowhere."""
+    (tmp_path / "odd.py").write_text(ODD)
+    only = GROUPS[of("train")[0]]
+    labels = ["c" if group == only else label for label, group in zip(table["label"], table["group"], strict=True)]
+    systems = f"{tmp_path / 'odd.py'}:Odd,{tmp_path / 'odd.py'}:Odd@answer=d"
+    given = {"truth": {**table, "label": labels}, "systems": systems, "split": SPLIT, "out": "none"}
+    one, other = gnomon.run("labels", **given, part="val").runs
+    assert "labels-never-true" not in {finding.id for finding in one.findings}
+    (finding,) = [finding for finding in other.findings if finding.id == "labels-never-true"]
+    assert "'d'" in finding.evidence
+    assert finding.where == other.manifest["system"]
+    assert "spelling" not in finding.remedy

@@ -205,7 +205,7 @@ class _Finding:
             return
         text = f"{what}: {some(names)}"
         if self.missing == "error":
-            raise InputError(f"{shown(self.root)}: {text}; add what is missing, or leave them out with missing='skip'")
+            raise InputError(f"{shown(self.root)}: {text}; add what is missing, or leave them out (--gaps skip)")
         self.notes.append(f"left out, {text}")
 
     def _note(self, names: Sequence[str], one: str, many: str) -> None:

@@ -67,7 +67,7 @@ def _method(evaluation: Evaluation) -> dict[str, Any]:
         return _value(measure.score(_total(evaluation, measure)))
 
     metrics: dict[str, Any] = {"accuracy": value(PointAccuracy())}
-    metrics |= {f"macro_{name}": value(macro(**rule, classes=BOX_CLASSES)) for name, (macro, _) in KINDS.items()}
+    metrics |= {f"macro_{name}": value(macro(**rule, zero_division=0)) for name, (macro, _) in KINDS.items()}
     metrics |= {n: {label: value(own(**rule, label=label)) for label in BOX_CLASSES} for n, (_, own) in KINDS.items()}
     metrics["mean_iou"] = value(BoxIoU(**rule))
     return {

@@ -31,9 +31,14 @@ class ChangeOptions(ScoringOptions):
         str,
         Option("published: hungarian-then-filter, folds of scenes; strict: max-cardinality, by room", choices=VARIANTS),
     ] = "strict"
-    matching: Annotated[
-        str, Option("order of matching, in place of that of the variant", choices=("", *ORDERS), metavar="ORDER")
-    ] = ""
+    matching: Annotated[str, Option("order of matching, in place of that of the variant", choices=("", *ORDERS))] = ""
+    gaps: Annotated[
+        str,
+        Option("scans without labels, labels without scans: an error, or left out", choices=("error", "skip")),
+    ] = "error"
+    invalid: Annotated[str, Option("points that are not finite: an error, or dropped", choices=("error", "drop"))] = (
+        "error"
+    )
     seed: Annotated[int, Option("seed of every random number", low=0)] = 42
     export_indoorcd: Annotated[
         str, Option("file for the results in the JSON of the published benchmark", metavar="FILE")
@@ -75,9 +80,6 @@ class RunOptions(PartOptions, ChangeOptions, EngineOptions):
     ] = ""
     split_seed: Annotated[int | None, Option("seed of the split; default: --seed", low=0)] = None  # type: ignore[assignment]
     folds: Annotated[int, Option("cross-validation over all rooms; 0 is none", low=0, high=100_000)] = 0
-    invalid: Annotated[str, Option("points that are not finite: an error, or dropped", choices=("error", "drop"))] = (
-        "error"
-    )
 
 
 @dataclass(frozen=True, kw_only=True)

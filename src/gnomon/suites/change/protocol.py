@@ -16,6 +16,8 @@ from gnomon.numerics.assignment import Order
 
 MATCHING: Mapping[str, Order] = {"published": "hungarian-then-filter", "strict": "max-cardinality"}
 """The order of matching of each variant."""
+NEVER: dict[str, Any] = {"zero_division": 0}
+"""A class that is never predicted has a precision of 0 in an average: left out, it would raise the average."""
 DETECTIONS = "detections"
 """The ledger that average precision is made from."""
 DIFFERENT = (
@@ -48,11 +50,12 @@ def protocol(
 ) -> Protocol:
     """Return the protocol of a variant; average precision is undefined where boxes carry no scores."""
     rule: dict[str, Any] = {"iou": iou, "matching": matching}
+    whole: dict[str, Any] = {**rule, **NEVER}
     measures: list[Measure] = [
-        scene_boxes.BoxF1(**rule),
-        scene_boxes.BoxPrecision(**rule),
-        scene_boxes.BoxRecall(**rule),
-        scene_boxes.BoxF1OfMeans(**rule),
+        scene_boxes.BoxF1(**whole),
+        scene_boxes.BoxPrecision(**whole),
+        scene_boxes.BoxRecall(**whole),
+        scene_boxes.BoxF1OfMeans(**whole),
         scene_boxes.BoxIoU(**rule),
         scene_boxes.BoxErrorsPerScene(**rule, what="false"),
         scene_boxes.BoxErrorsPerScene(**rule, what="missed"),
@@ -60,11 +63,11 @@ def protocol(
         scenes.ChangeDetectionRate(),
         scenes.FalseAlarmRate(),
         points.PointAccuracy(),
-        points.PointF1(),
-        points.PointF1(classes=BOX_CLASSES),
-        points.PointPrecision(),
-        points.PointRecall(),
-        points.PointF1OfMeans(),
+        points.PointF1(**NEVER),
+        points.PointF1(classes=BOX_CLASSES, **NEVER),
+        points.PointPrecision(**NEVER),
+        points.PointRecall(**NEVER),
+        points.PointF1OfMeans(**NEVER),
         *(AveragePrecision(DETECTIONS, at=at) for at in ((0.25,), (0.5,), THRESHOLDS)),
     ]
     for label in BOX_CLASSES:

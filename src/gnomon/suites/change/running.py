@@ -57,6 +57,8 @@ class _Work:
     """Variant -> scene -> what a system is trained on; nothing where no system is trained."""
     split: Mapping[str, Mapping[str, Any]]
     simulated: bool
+    notes: tuple[str, ...] = ()
+    """What was left out of the dataset."""
 
     def asked(self) -> list[tuple[str, str]]:
         """Return every system with every variant."""
@@ -75,11 +77,15 @@ def run(options: RunOptions) -> Job:
     seed = options.seed if options.split_seed is None else options.split_seed
     part = options.part or (ALL if options.folds else TEST)
     options = replace(options, split_seed=seed, part=part)
-    dataset = read_dataset(options.data_path)
+    dataset = read_dataset(options.data_path, missing=options.gaps)
     specs = {spec.text: spec for spec in map(systems.known, split(options.systems))}
     if not specs:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
+    for spec in specs.values():
+        systems.make(spec)
+        systems.ready(spec.name)
     work = _planned(options, specs, dataset.scenes, (Path(options.data_path) / MARK).is_file())
+    work = replace(work, notes=dataset.notes)
     nodes = {
         (name, variant, scene.id): _cell(work, name, variant, scene)
         for name, variant in work.asked()
@@ -200,7 +206,7 @@ def _assemble(outcome: Outcome, work: _Work, nodes: Mapping[tuple[str, str, str]
         options,
         coverage=lambda system: {"complete": parts[id(system)].complete, "cells": parts[id(system)].coverage()},
         split=work.split,
-        invalid=options.invalid,
+        notes=work.notes,
     )
     given = fingerprint([[scene.id, _sha(scene.reference), _sha(scene.comparison)] for scene in work.tested])
     settled = [

@@ -8,7 +8,7 @@ are Add, points of the reference inside a Remove box are Remove.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import by_family
 from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
-from gnomon.intake.clouds import Cloud, read_cloud
+from gnomon.intake.clouds import Cloud
 from gnomon.intake.faults import shown
 from gnomon.intake.sources import check_names, named
 from gnomon.measures import boxes as box_measures
@@ -35,7 +35,7 @@ from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.change import indoorcd
 from gnomon.suites.change.files import MARK, Dataset, Scene, read_dataset
-from gnomon.suites.change.labels import SIDES, by_boxes, read_points
+from gnomon.suites.change.labels import by_boxes
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction, read_predictions
 from gnomon.suites.change.protocol import DETECTIONS, DIFFERENT, MATCHING, protocol
@@ -58,7 +58,7 @@ class System:
 
 def score(options: ScoreOptions) -> list[Evaluation]:
     """Score every given system in every asked variant."""
-    dataset = read_dataset(options.truth)
+    dataset = read_dataset(options.truth, missing=options.gaps)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
     facts = {"real_scans": int(not (dataset.path / MARK).is_file())}
@@ -66,7 +66,7 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     coverage = {"policy": {"missing": options.missing}}
     variants = ("published", "strict") if options.variant == "both" else (options.variant,)
     asked = [(system, variant) for system in systems for variant in variants]
-    evaluations = evaluate(dataset.scenes, asked, options, coverage=lambda _: coverage)
+    evaluations = evaluate(dataset.scenes, asked, options, coverage=lambda _: coverage, notes=dataset.notes)
     if options.export_indoorcd:
         indoorcd.write(options.export_indoorcd, evaluations)
     return evaluations
@@ -96,65 +96,46 @@ def evaluate(
     *,
     coverage: Callable[[System], Mapping[str, Any]],
     split: Mapping[str, Mapping[str, Any]] | None = None,
-    invalid: str = "error",
+    notes: Sequence[str] = (),
 ) -> list[Evaluation]:
-    """Tally systems, each in a variant; ``split`` is how scenes are split, by variant."""
+    """Tally systems, each in a variant; ``split``: how scenes are split, by variant; ``notes``: what was left out."""
     books = [_Book(system, variant, options, (split or {}).get(variant, {})) for system, variant in asked]
     for scene in scenes:
-        truth = _Truth(scene, invalid)
+        truth = _Truth(scene, options.invalid)
         for book in books:
             found = book.system.predictions.get(scene.id)
             if found is not None:
                 book.add(scene, found, truth.points(found))
     data, inputs = _data_digest(scenes), _inputs(scenes)
-    return [book.evaluation(scenes, data, inputs, coverage(book.system)) for book in books]
+    made = [book.evaluation(scenes, data, inputs, coverage(book.system)) for book in books]
+    gaps = tuple(Finding("dataset-gaps", "info", "dataset", note, "complete the dataset") for note in notes)
+    return [replace(item, findings=(*gaps, *item.findings)) for item in made]
 
 
 class _Truth:
-    """The classes of the points of a scene, read when they are needed, once."""
+    """The classes of the points of a scene, read once; files of them are held against the scans."""
 
     def __init__(self, scene: Scene, invalid: str) -> None:
         self.scene, self.invalid = scene, invalid
         self.clouds: tuple[Cloud, Cloud] | None = None
-        self.codes: dict[str, Array] | None = None
+        self.true: PointLabels | None = None
 
     def points(self, prediction: Prediction) -> tuple[PointLabels, PointLabels]:
         """Return true and predicted classes of the points of both scans, one after another."""
-        if self.codes is None:
-            self.codes = self._true()
-        found = self._predicted(prediction)
-        for side in SIDES:
-            if len(found[side]) != len(self.codes[side]):
-                raise InputError(
-                    f"scene {self.scene.id}: {len(found[side])} classes for {side!r}, but the scan has "
-                    f"{len(self.codes[side])} points; give one for each point, in the order of the file"
-                )
-        return _labels(self.codes), _labels(found)
-
-    def _true(self) -> dict[str, Array]:
-        if self.scene.points is not None and self.invalid == "error":
-            return read_points(self.scene.points)
-        return dict(zip(SIDES, self.scene.point_labels(*self._read()), strict=True))
-
-    def _predicted(self, prediction: Prediction) -> dict[str, Array]:
-        if prediction.points is None:
-            clouds = self._read()
-            return dict(zip(SIDES, by_boxes(prediction.boxes, *(cloud.points for cloud in clouds)), strict=True))
-        if self.invalid == "error":
-            return read_points(prediction.points)
-        found = prediction.point_labels(*self._read())
-        return dict(zip(SIDES, found, strict=True)) if found else {}
+        clouds = self._read()
+        if self.true is None:
+            self.true = _labels(self.scene.point_labels(*clouds))
+        found = prediction.point_labels(*clouds)
+        return self.true, _labels(found or by_boxes(prediction.boxes, *(cloud.points for cloud in clouds)))
 
     def _read(self) -> tuple[Cloud, Cloud]:
         if self.clouds is None:
-            paths = self.scene.reference, self.scene.comparison
-            reference, comparison = (read_cloud(path, invalid=self.invalid, fields=()) for path in paths)
-            self.clouds = reference, comparison
+            self.clouds = self.scene.clouds(invalid=self.invalid)
         return self.clouds
 
 
-def _labels(codes: Mapping[str, Array]) -> PointLabels:
-    return PointLabels(np.concatenate([codes[side] for side in SIDES]), CHANGES)
+def _labels(codes: tuple[Array, Array]) -> PointLabels:
+    return PointLabels(np.concatenate(codes), CHANGES)
 
 
 class _Book:

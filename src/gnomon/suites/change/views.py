@@ -52,7 +52,7 @@ def _renamed(table: Table, settings: Mapping[str, Any]) -> Table:
     rule = f"@{settings['iou_threshold']:g}:{settings['matching']}"
     columns = []
     for column in table.columns:
-        title = column.title.replace(rule, "").removeprefix("box ")
+        title = "true boxes" if column.key == "n" else column.title.replace(rule, "").removeprefix("box ")
         columns.append(replace(column, title=" ".join(title.split())))
     return replace(table, columns=tuple(columns))
 

@@ -47,7 +47,8 @@ def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptio
     roster = roster.take(used)
     sets = pa.types.is_list(truth.labels.type)
     tally = _tally_sets if sets else _tally_labels
-    tallies, ledgers, true_classes, findings = tally(truth, predictions, case, len(roster), kept)
+    tallies, ledgers, true_classes, predicted_classes = tally(truth, predictions, case, len(roster), kept)
+    findings = _class_findings(true_classes, predicted_classes, predictions.source, options)
     class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
     return Evaluation(
         protocol=protocol(true_classes, class_set, zero_division, slices=options.slice, sets=sets),
@@ -88,26 +89,25 @@ def _cases(truth: files.Truth, options: ScoreOptions) -> tuple[Roster, Array]:
     return Roster(ids, tuple(names[0]), tags, "row" if level == files.ID else level), case
 
 
-Tallied = tuple[dict[str, Tallies], dict[str, Ledger], tuple[str, ...], list[Finding]]
+Tallied = tuple[dict[str, Tallies], dict[str, Ledger], tuple[str, ...], tuple[str, ...]]
+"""Tallies, ledgers, and the classes of the truth and of the predictions."""
 
 
 def _tally_labels(truth: files.Truth, predictions: files.Aligned, case: Array, n_cases: int, kept: Array) -> Tallied:
     true, predicted = files.codes_of(truth.labels), files.codes_of(predictions.labels)
-    findings = _class_findings(true.classes, predicted.classes, predictions.source.where)
     classes = union([true.classes, predicted.classes])
     a, b = Labels(true.over(classes)[kept], classes), Labels(predicted.over(classes)[kept], classes)
     tallies = classification.tally_cases(a, b, case, n_cases)
     where, t, p, count = pair_counts(a.codes, b.codes, case, len(classes), n_cases)
     columns: dict[str, Array] = {"truth": t, "predicted": p, "count": count}
     ledger = Ledger(where, columns, {"truth": classes, "predicted": classes})
-    return {"classification": tallies}, {"confusion": ledger}, true.classes, findings
+    return {"classification": tallies}, {"confusion": ledger}, true.classes, predicted.classes
 
 
 def _tally_sets(truth: files.Truth, predictions: files.Aligned, case: Array, n_cases: int, kept: Array) -> Tallied:
     true, predicted = files.sets_of(truth.labels), files.sets_of(predictions.labels)
-    findings = _class_findings(true.classes, predicted.classes, predictions.source.where)
     a, b = LabelSets(true.members[kept], true.classes), LabelSets(predicted.members[kept], predicted.classes)
-    return {"multilabel": multilabel.tally_cases(a, b, case, n_cases)}, {}, true.classes, findings
+    return {"multilabel": multilabel.tally_cases(a, b, case, n_cases)}, {}, true.classes, predicted.classes
 
 
 def _least_class_groups(tallies: Tallies, roster: Roster, true_classes: tuple[str, ...]) -> int:
@@ -131,19 +131,27 @@ def _coverage(truth: files.Truth, predictions: files.Aligned, options: ScoreOpti
     }
 
 
-def _class_findings(true: tuple[str, ...], predicted: tuple[str, ...], where: str) -> list[Finding]:
+def _class_findings(
+    true: tuple[str, ...], predicted: tuple[str, ...], source: files.Source, options: ScoreOptions
+) -> list[Finding]:
+    """Find predicted labels that are never true, and a truth of one class.
+
+    A system that was fitted here may answer a class of the truth that no row of the part under test has.
+    """
     findings = []
+    fitted = not options.predictions
+    where = source.name if fitted else source.where
     unknown = sorted(set(predicted) - set(true), key=natural_key)
+    if unknown and fitted:
+        labels = files.read_truth(options).labels
+        known = files.sets_of(labels).classes if pa.types.is_list(labels.type) else files.codes_of(labels).classes
+        unknown = [label for label in unknown if label not in known]
     if unknown:
-        findings.append(
-            Finding(
-                "labels-never-true",
-                "warning",
-                where,
-                f"{len(unknown)} predicted labels never occur in the truth: {some(unknown)}",
-                "check spelling and number formats of both files",
-            )
+        remedy = (
+            "answer with labels of the training rows" if fitted else "check spelling and number formats of both files"
         )
+        text = f"{len(unknown)} predicted labels never occur in the truth: {some(unknown)}"
+        findings.append(Finding("labels-never-true", "warning", where, text, remedy))
     if len(true) == 1:
         findings.append(
             Finding(

@@ -68,6 +68,13 @@ def learns(name: str) -> bool:
     return callable(getattr(find(name), "fit", None))
 
 
+def ready(name: str) -> None:
+    """Refuse a system whose libraries are not installed, before any work is done with it."""
+    check = getattr(find(name), "require", None)
+    if callable(check):
+        check()
+
+
 def identity(name: str) -> str:
     """Return the name of the class and the hash of its source; built-in ones share parts, so that all of them count."""
     if name not in BUILTIN:

@@ -129,6 +129,11 @@ class Dgcnn(Parameters):
             if not getattr(self, name) > 0:
                 raise InputError(f"Dgcnn: {name} is {getattr(self, name)!r}, expected more than 0")
 
+    @staticmethod
+    def require() -> None:
+        """Refuse to begin without torch."""
+        network.library()
+
     def fit(self, scenes: Sequence[Any], seed: int) -> dict[str, Any]:
         """Train on scenes, whose ``read()`` gives both scans and the class of every point; return facts about it."""
         network.library()

@@ -1,7 +1,8 @@
 """Recognisers that come with the suite: examples of the interface, and rivals that every table should contain.
 
 They are streams: what they remember does not grow with a recording, but for their results, and chunks never change what
-they find. Times are seconds, in records as in results.
+they find. Times are seconds, in records as in results. Two do not look at all, and belong into every table: what is
+not better than ``never`` and ``always`` has recognised nothing.
 """
 
 BUILTIN: dict[str, str] = {
@@ -9,5 +10,7 @@ BUILTIN: dict[str, str] = {
     "spectral-walker": "gnomon.suites.events.systems.spectral:SpectralWalker",
     "hmm-walker": "gnomon.suites.events.systems.hidden_markov:HiddenMarkovWalker",
     "visit-detector": "gnomon.suites.events.systems.visits:VisitDetector",
+    "never": "gnomon.suites.events.systems.trivial:Never",
+    "always": "gnomon.suites.events.systems.trivial:Always",
 }
 """Where the class of each short name is."""

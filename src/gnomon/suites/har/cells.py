@@ -1,0 +1,198 @@
+"""The work of ``gnomon run har``: windows and fitted models as artefacts, a cell per system, dataset, metric and seed.
+
+Windows are keyed by the content of the files they come from, the rate, the variant, how they are cut and the source of
+the code that reads them; a fitted model by its own source, its parameters, the conditions and the windows. Zero-shot
+scores over labels are an artefact too, which both zero-shot metrics share.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from gnomon.core.canonical import encode_pretty
+from gnomon.core.errors import InputError
+from gnomon.core.systems import parse
+from gnomon.core.tallies import Array
+from gnomon.suites.har import sources, systems
+from gnomon.suites.har.metrics import RATES, best
+from gnomon.suites.har.protocol import Drawing, capped, split
+from gnomon.suites.har.recordings import Windows
+from gnomon.suites.har.splits import SEED
+from gnomon.suites.har.systems import Conditions
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
+
+STATE, FACTS, ANSWERS, SCORES = "model.pickle", "facts.json", "answers.parquet", "scores.npz"
+CODE = {label: index for index, label in enumerate(LABELS)}
+
+
+def windows(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: the windows of a dataset at one rate, and what an audit wants to know of them."""
+    del needs
+    sources.prepare(
+        sources.Asked(arguments["dataset"], arguments["variant"], arguments["rate_hz"], arguments["cutting"]),
+        arguments["root"],
+        out,
+    )
+
+
+def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: a model fitted to the training datasets."""
+    system = systems.make(parse(arguments["system"]))
+    conditions = Conditions(**arguments["conditions"])
+    pieces = [sources.load(needs[name]) for name in arguments["training"]]
+    rows = training_rows(pieces, arguments["most"], conditions.seed)
+    pieces = [piece.take(own) for piece, own in zip(pieces, rows, strict=True)]
+    codes = np.array([CODE[label] for piece in pieces for label in piece.labels], dtype=np.int64)
+    begun, spent = time.perf_counter(), time.process_time()
+    facts = system.fit(pieces, codes, conditions)
+    record = {
+        "windows": len(codes),
+        "labels": len(set(codes.tolist())),
+        "seconds": time.perf_counter() - begun,
+        "cpu_seconds": time.process_time() - spent,
+        **(facts if isinstance(facts, Mapping) else {}),
+    }
+    _keep(system, arguments["system"], out)
+    (out / FACTS).write_bytes(encode_pretty(record))
+
+
+def training_rows(pieces: Sequence[Windows], most: int | None, seed: int) -> list[Array]:
+    """Return the rows to train on: those with one of the 87 labels, at most so many in all, drawn at random."""
+    known = [np.flatnonzero([label in CODE for label in piece.labels]) for piece in pieces]
+    ends = np.cumsum([0, *map(len, known)]).tolist()
+    chosen = capped(np.arange(ends[-1]), most, seed, "training windows")
+    return [
+        rows[chosen[(chosen >= low) & (chosen < high)] - low]
+        for rows, low, high in zip(known, ends[:-1], ends[1:], strict=True)
+    ]
+
+
+def zero_shot(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: scores of a fitted model for the windows of a test dataset, over the 87 labels and over its own."""
+    system = _loaded(arguments["system"], needs["fitted"])
+    found = sources.load(needs["windows"])
+    rows = capped(np.arange(len(found)), arguments["most"], SEED, "scored windows")
+    chosen, own = found.take(rows), classes_of(found)
+    where = f"{arguments['system']} on {found.dataset}"
+    scores: dict[str, Any] = {}
+    if systems.text_aligned(system):
+        scores["open"] = _checked(system.score_labels(chosen, LABELS), len(rows), len(LABELS), where)
+        scores["own"] = _checked(system.score_labels(chosen, own), len(rows), len(own), where)
+    else:
+        scores["open"] = _checked(system.scores(chosen), len(rows), len(LABELS), where)
+    np.savez(out / SCORES, rows=rows, **scores)
+    (out / FACTS).write_bytes(encode_pretty({"fitted": _facts(needs["fitted"])}))
+
+
+def answer(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Cell: the answers of zero-shot scores under a metric."""
+    found = sources.load(needs["windows"])
+    own = classes_of(found)
+    with np.load(needs["scores"] / SCORES, allow_pickle=False) as stored:
+        rows, scores = stored["rows"], dict(stored)
+    if arguments["metric"] == "zs-open":
+        answers = best(scores["open"], LABELS)
+    elif "own" in scores:
+        answers = best(scores["own"], own)
+    else:
+        answers = best(scores["open"], LABELS, mask(found.dataset, own))
+    fitted = _facts(needs["scores"])["fitted"]
+    _write(out, rows, answers, {"n_train": fitted["windows"], "fitted": fitted})
+
+
+def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Cell: a fitted model fine-tuned on the labelled windows of a test dataset, and its answers for the test part."""
+    system = _loaded(arguments["system"], needs["fitted"])
+    conditions = Conditions(**arguments["conditions"])
+    found = sources.load(needs["windows"])
+    classes = classes_of(found)
+    code = {label: index for index, label in enumerate(classes)}
+    codes = np.array([code[label] for label in found.labels], dtype=np.int64)
+    how = Drawing(**arguments["drawing"])
+    parts = split(arguments["variant"], found.subjects, found.labels, RATES[arguments["metric"]], how)
+    part = parts[arguments["fold"]]
+    rows = capped(part.test, arguments["most"], SEED, "scored windows", str(arguments["fold"]))
+    begun, spent = time.perf_counter(), time.process_time()
+    model = system.fine_tune(
+        found.take(part.labelled), codes[part.labelled], found.take(part.val), codes[part.val], classes, conditions
+    )
+    took = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - spent}
+    where = f"{arguments['system']} fine-tuned on {found.dataset}"
+    scores = _checked(model.scores(found.take(rows)), len(rows), len(classes), where)
+    facts = dict(getattr(model, "facts", {}))
+    record = {"n_train": len(part.labelled), "fine_tuned": {**took, **facts}, "fitted": _facts(needs["fitted"])}
+    _write(out, rows, best(scores, classes), record)
+
+
+def classes_of(windows: Windows) -> tuple[str, ...]:
+    """Return the labels of a test dataset: its fixed list, or those that occur where it has none."""
+    own = TEST_LABELS.get(windows.dataset)
+    there = set(windows.labels)
+    return own if own is not None and there <= set(own) else tuple(sorted(there))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a cell left: rows of the windows, the answer of each, and facts."""
+
+    rows: Array
+    answers: tuple[str, ...]
+    facts: Mapping[str, Any]
+
+    @staticmethod
+    def read(folder: Path) -> Answered:
+        """Read it from the folder of a cell."""
+        table = pq.read_table(folder / ANSWERS)
+        return Answered(table["row"].to_numpy(), tuple(table["label"].to_pylist()), _facts(folder))
+
+
+def _write(out: Path, rows: Array, answers: Array, facts: Mapping[str, Any]) -> None:
+    table = pa.table({"row": pa.array(rows), "label": pa.array([str(label) for label in answers], pa.string())})
+    pq.write_table(table, out / ANSWERS)
+    (out / FACTS).write_bytes(encode_pretty(dict(facts)))
+
+
+def _facts(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / FACTS).read_bytes())
+    return found
+
+
+def _checked(scores: Any, n: int, labels: int, where: str) -> Array:
+    found = np.asarray(scores, dtype=np.float64)
+    if found.shape != (n, labels):
+        raise InputError(f"{where}: scores of shape {found.shape}, expected ({n}, {labels}): one per window and label")
+    if np.isnan(found).any():
+        row = int(np.argmax(np.isnan(found).any(axis=1)))
+        raise InputError(f"{where}: the scores of window {row} are not a number; give a number for every label")
+    return found
+
+
+def _keep(system: Any, name: str, out: Path) -> None:
+    if callable(getattr(system, "save", None)):
+        system.save(out)
+        return
+    try:
+        (out / STATE).write_bytes(pickle.dumps(system))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{name}: cannot be kept after fit(): {error}; give it save(folder) and load(folder)"
+        ) from error
+
+
+def _loaded(text: str, folder: Path) -> Any:
+    system = systems.make(parse(text))
+    if (folder / STATE).is_file():
+        # What is unpickled was written by `fit` above into the store of this very work.
+        return pickle.loads((folder / STATE).read_bytes())  # noqa: S301
+    system.load(folder)
+    return system

@@ -1,0 +1,166 @@
+"""What a dataset of ``har`` is made of: manifests, recordings, and the windows that are cut from them.
+
+Conventions
+-----------
+- Six channels in this order: acceleration x, y, z in m/s^2, angular rate x, y, z in rad/s, of one placement on the
+  body. A channel that a dataset does not have is zeros, and its place in the mask is False.
+- Times are seconds, rising; ``rate_hz`` is the measured rate of a recording.
+- A recording is one subject doing one activity without a break; windows never cross recordings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
+
+CHANNELS = ("acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
+WINDOW_S = 6.0
+"""Length of a window in seconds."""
+MODEL_HZ = 20.0
+"""The rate at which all models but those with patches in seconds work."""
+Gravity = Literal["present", "removed"]
+Short = Literal["drop", "pad"]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What is known of a dataset before a file is read.
+
+    Attributes
+    ----------
+    name, title
+        Short name (``motionsense``) and what its authors call it.
+    text_hz
+        The stated rate; the measured one belongs to recordings.
+    role
+        ``train``, ``test`` or ``severe`` (tested, and reported apart).
+    placement
+        Where on the body the sensor is.
+    channels
+        Text per channel of :data:`CHANNELS`, for models that read them; empty where the channel is absent.
+    gravity
+        Whether the acceleration holds gravity, by variant (``published``, ``strict``).
+    labels
+        Native code -> label.
+    subjects
+        Native names of the people, as the distribution has them.
+    people
+        Name of the group of people, the same for two datasets that were recorded with the same ones.
+    licence, citation, source
+        What it may be used for, whom to cite, where to obtain it.
+    short
+        What becomes of a recording that is shorter than a window: left out, or filled up and masked.
+    patch_s
+        Smallest, largest and step of the patch length that training draws from, in seconds.
+    notes
+        What a user should know.
+    """
+
+    name: str
+    title: str
+    text_hz: float
+    role: Literal["train", "test", "severe"]
+    placement: str
+    channels: tuple[str, ...]
+    gravity: Mapping[str, Gravity]
+    labels: Mapping[str, str]
+    subjects: tuple[str, ...]
+    people: str
+    licence: str
+    citation: str
+    source: str
+    patch_s: tuple[float, float, float] = (1.0, 1.0, 0.25)
+    notes: tuple[str, ...] = ()
+    short: Short = "drop"
+
+    @property
+    def mask(self) -> Array:
+        """Which channels are there, ``(6,)`` booleans."""
+        return np.array([bool(text) for text in self.channels])
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One subject doing one activity: times ``(n,)``, signals ``(n, 6)`` float32, and which channels are there."""
+
+    dataset: str
+    subject: str
+    id: str
+    label: str
+    times: Array
+    signals: Array
+    mask: Array
+    rate_hz: float
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        times = np.ascontiguousarray(self.times, dtype=np.float64)
+        signals = np.ascontiguousarray(self.signals, dtype=np.float32)
+        mask = np.asarray(self.mask, dtype=np.bool_)
+        if times.ndim != 1 or signals.shape != (len(times), len(CHANNELS)) or mask.shape != (len(CHANNELS),):
+            raise InputError(
+                f"recording {self.id!r}: expected times (n,), signals (n, {len(CHANNELS)}) and a mask "
+                f"({len(CHANNELS)},), but got {times.shape}, {signals.shape} and {mask.shape}"
+            )
+        if len(times) > 1 and not (np.diff(times) > 0).all():
+            raise InputError(
+                f"recording {self.id!r}: times do not rise at row {int(np.argmin(np.diff(times) > 0)) + 1}"
+            )
+        if not np.isfinite(signals).all():
+            row = int(np.argmin(np.isfinite(signals).all(axis=1)))
+            raise InputError(f"recording {self.id!r}: a signal is not finite at row {row}")
+        for name, value in (("times", times), ("signals", signals), ("mask", mask)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @property
+    def seconds(self) -> float:
+        """How long it is, the last sample included."""
+        return float(self.times[-1] - self.times[0]) + 1 / self.rate_hz if len(self.times) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Windows:
+    """Windows of one dataset at one rate: signals ``(n, steps, 6)``, steps that are padding, and whose they are.
+
+    Window i has the same id, label and span at every rate.
+    """
+
+    dataset: str
+    rate_hz: float
+    signals: Array
+    valid: Array
+    """``(n, steps)``: False where a recording was too short and the window was filled up."""
+    mask: Array
+    """``(6,)``: which channels are there."""
+    ids: tuple[str, ...]
+    labels: tuple[str, ...]
+    subjects: tuple[str, ...]
+    recordings: tuple[str, ...]
+    spans: Array
+    """``(n, 2)``: seconds of the recording, half-open."""
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, rows: Array) -> Windows:
+        """Return some windows: indices or a boolean mask."""
+        index = np.arange(len(self))[rows]
+        chosen = {
+            n: tuple(getattr(self, n)[i] for i in index.tolist()) for n in ("ids", "labels", "subjects", "recordings")
+        }
+        return Windows(
+            self.dataset,
+            self.rate_hz,
+            self.signals[index],
+            self.valid[index],
+            self.mask,
+            spans=self.spans[index],
+            **chosen,
+        )

@@ -1,0 +1,220 @@
+"""Datasets below a folder: where they are, what they hold, and their windows as an artefact.
+
+A dataset is known by the content of its files: the hash of an archive, or of the names and hashes of all files of a
+folder. The name of a folder, or when a file was written, decides nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.canonical import digest, encode_pretty, fingerprint
+from gnomon.core.errors import InputError, some
+from gnomon.core.tallies import Array
+from gnomon.runs.seal import hash_file
+from gnomon.suites.har import windows as cutting
+from gnomon.suites.har.datasets import REGISTRY, Dataset, Place, TableDataset, found
+from gnomon.suites.har.recordings import Manifest, Recording, Windows
+from gnomon.suites.har.splits import SEED
+from gnomon.suites.har.vocabulary import LABELS, group_of
+
+WINDOWS, ABOUT = "windows", "about.json"
+BATCH = 64
+"""Recordings whose windows are made at a time."""
+PRECUT, CONTINUOUS = "precut", "continuous"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which windows: of a dataset as a variant reads it, at a rate (None: its own), cut once or pre-cut."""
+
+    dataset: str
+    variant: str
+    rate_hz: float | None
+    cutting: str
+
+
+@dataclass(frozen=True)
+class Located:
+    """A dataset that is there."""
+
+    name: str
+    manifest: Manifest
+    root: str
+    """The folder below which it was found."""
+    where: str
+    content: str
+    """Hash of its files."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What is known of prepared windows besides themselves."""
+
+    digests: tuple[str, ...]
+    """Hash of the content of every window."""
+    extents: Mapping[str, tuple[float, float]]
+    """First and last second of every recording, half-open."""
+    magnitudes: Mapping[str, float]
+    """Median length of the acceleration by subject, in m/s^2."""
+    rates: Mapping[str, float]
+    """Smallest, median and largest measured rate of the recordings."""
+    labels: Mapping[str, str]
+    """Label of every recording."""
+
+
+def locate(root: str, train: Sequence[str], test: Sequence[str]) -> tuple[list[Located], list[Located]]:
+    """Find the datasets to train on and to test on; those that are named must be there."""
+    there = found(root)
+    sides = []
+    for names, roles, option in ((train, ("train",), "--train"), (test, ("test", "severe"), "--test")):
+        absent = [name for name in names if name not in there]
+        unknown = [name for name in absent if name not in REGISTRY]
+        if unknown:
+            known = sorted({*REGISTRY, *there})
+            raise InputError(f"{option}: no dataset {some(unknown)}; there are {', '.join(known)}")
+        chosen = list(names) or [name for name, (dataset, _) in there.items() if dataset.manifest.role in roles]
+        if absent or not chosen:
+            what = some(absent) if absent else f"no dataset of the role {' or '.join(roles)} was"
+            raise InputError(
+                f"{option}: {what} {'not ' if absent else ''}found in {root}; see gnomon data check {root}, and gnomon "
+                "data describe NAME for where to obtain it"
+            )
+        sides.append([_located(root, name, *there[name]) for name in dict.fromkeys(chosen)])
+    both = sorted({one.name for one in sides[0]} & {one.name for one in sides[1]})
+    if both:
+        raise InputError(f"{some(both)} is to be trained on and tested on: leave it out of --train or of --test")
+    return sides[0], sides[1]
+
+
+def _located(root: str, name: str, dataset: Dataset | TableDataset, places: Sequence[Place]) -> Located:
+    return Located(name, dataset.manifest, root, str(places[0]), content(dataset, places[0]))
+
+
+def content(dataset: Dataset | TableDataset, place: Place) -> str:
+    """Return the hash of an archive, or of the names and contents of the files that are read."""
+    if isinstance(dataset, TableDataset):
+        return fingerprint([_sha(path) for path in (dataset.path, *dataset.tables)])
+    if place.is_archive:
+        return fingerprint([place.inside, _sha(place.path)])
+    names = [name for name in place.names() if name.startswith(place.inside)]
+    read = [name for name in names if dataset.member.search(name)]
+    return fingerprint([[name.removeprefix(place.inside), _sha(place.path / name)] for name in read])
+
+
+def _sha(path: Path) -> str:
+    found = path.stat()
+    return _hashed(path, found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _hashed(path: Path, *state: int) -> str:
+    """Hash a file once for all cells, and again when it has changed."""
+    del state
+    return hash_file(path)
+
+
+@cache
+def code() -> str:
+    """Return the hash of the code that reads recordings and cuts windows."""
+    here = Path(__file__).parent
+    files = [here / f"{name}.py" for name in ("recordings", "windows", "resampling", "stored", "sources")]
+    files += sorted((here / "datasets").glob("*.py"))
+    return digest(path.read_bytes() for path in files)
+
+
+def prepare(asked: Asked, root: str, out: Path) -> None:
+    """Read a dataset, cut its windows, and store them with what an audit wants to know."""
+    dataset, places = found(root)[asked.dataset]
+    recordings = list(dataset.read(places[0], asked.variant))
+    if not recordings:
+        raise InputError(f"{places[0]}: no recording of {asked.dataset}; see gnomon data check {root}")
+    hashes: list[str] = []
+    cutting.store(_hashed_batches(_batches(recordings, asked, dataset.manifest), hashes), out / WINDOWS)
+    (out / ABOUT).write_bytes(encode_pretty({"digests": hashes, **_about(recordings)}))
+
+
+def _batches(recordings: Sequence[Recording], asked: Asked, manifest: Manifest) -> Iterator[Windows]:
+    """Yield windows of some recordings at a time, all with the channels that every recording has."""
+    if asked.cutting == PRECUT:
+        yield cutting.at_rate(recordings, cutting.published_precut(recordings, SEED), asked.rate_hz)
+        return
+    rate = cutting.native_rate(recordings) if asked.rate_hz is None else asked.rate_hz
+    mask = np.logical_and.reduce([one.mask for one in recordings])
+    for start in range(0, len(recordings), BATCH):
+        some_of = recordings[start : start + BATCH]
+        spans = cutting.cut(some_of, short=manifest.short)
+        if len(spans):
+            made = cutting.at_rate(some_of, spans, rate)
+            yield replace(made, mask=mask, signals=made.signals * mask.astype(np.float32))
+
+
+def _hashed_batches(batches: Iterable[Windows], hashes: list[str]) -> Iterator[Windows]:
+    for batch in batches:
+        hashes += digests(batch)
+        yield batch
+
+
+def load(folder: Path) -> Windows:
+    """Read stored windows."""
+    return cutting.load(folder / WINDOWS)
+
+
+def about(folder: Path) -> About:
+    """Read what is known of stored windows."""
+    stored: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
+    return About(
+        tuple(stored["digests"]),
+        {name: (float(low), float(high)) for name, (low, high) in stored["extents"].items()},
+        stored["magnitudes"],
+        stored["rates"],
+        stored["labels"],
+    )
+
+
+def _about(recordings: Sequence[Recording]) -> dict[str, Any]:
+    rates = np.array([one.rate_hz for one in recordings])
+    return {
+        "extents": {one.id: _extent(one) for one in recordings},
+        "magnitudes": magnitudes(recordings),
+        "rates": {"least": float(rates.min()), "median": float(np.median(rates)), "most": float(rates.max())},
+        "labels": {one.id: one.label for one in recordings},
+    }
+
+
+def _extent(one: Recording) -> list[float]:
+    return [float(one.times[0]), float(one.times[0]) + one.seconds] if len(one.times) else [0.0, 0.0]
+
+
+def digests(windows: Windows) -> tuple[str, ...]:
+    """Return a hash of the content of every window."""
+    return tuple(
+        hashlib.blake2b(
+            np.ascontiguousarray(signal).tobytes() + np.ascontiguousarray(valid).tobytes(), digest_size=16
+        ).hexdigest()
+        for signal, valid in zip(windows.signals, windows.valid, strict=True)
+    )
+
+
+def magnitudes(recordings: Iterable[Recording]) -> dict[str, float]:
+    """Return the median length of the acceleration of every subject."""
+    lengths: dict[str, list[Array]] = {}
+    for one in recordings:
+        if one.mask[:3].all():
+            lengths.setdefault(one.subject, []).append(np.sqrt(np.square(one.signals[:, :3]).sum(axis=1)))
+    return {name: float(np.median(np.concatenate(parts))) for name, parts in lengths.items()}
+
+
+def untaught(labels: Iterable[str], taught: Iterable[str]) -> list[str]:
+    """Return the labels of a test dataset whose group has a training label, but no window to train on."""
+    there = {group_of(label) for label in taught}
+    known = {group_of(label) for label in LABELS}
+    return sorted({label for label in labels if group_of(label) in known and group_of(label) not in there})

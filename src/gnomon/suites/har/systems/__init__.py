@@ -1,0 +1,154 @@
+"""Systems for ``har``: models that are trained on some datasets and tested on others.
+
+The interface, by structure. Windows are :class:`~gnomon.suites.har.recordings.Windows`, at 20 Hz, or at the rate of
+their dataset where the class has ``native_rate = True``. Codes are whole numbers into a list of labels.
+
+Every model
+    ``fit(windows, codes, conditions) -> facts``: pre-training, and the native zero-shot classifier. ``windows`` is one
+    piece per training dataset, ``codes`` holds a code over the 87 labels for every window, piece after piece.
+    ``fine_tune(train, train_codes, val, val_codes, classes, conditions) -> model``: another model, after fine-tuning
+    on the labelled windows of a test dataset, with ``scores(windows) -> (n, len(classes))`` and perhaps ``facts``. The
+    fitted model itself stays as it is.
+Classifier models
+    ``scores(windows) -> (n, 87)``: one score per label, higher is likelier; the closed set masks them.
+Text-aligned models (``text_aligned = True``)
+    ``score_labels(windows, labels) -> (n, len(labels))`` for any label text, and ``embed(windows) -> (n, d)``.
+
+Facts are plain data: ``updates``, ``epochs``, ``parameters`` where they mean something. A fitted model is kept by
+``save(folder)`` and ``load(folder)`` where it has them, else pickled. What its constructor takes by keyword are its
+parameters, given as ``NAME@key=value``. :class:`Conditions` says under which conditions it is fitted.
+
+A system never sees test windows before it answers for them, and never their labels. ``trivial = True`` on the class
+declares a baseline that does not look at the signals. Those built in need no training library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from gnomon.core.canonical import digest
+from gnomon.core.errors import InputError
+from gnomon.core.loading import find_class, source_identity
+from gnomon.core.systems import Spec, checked, known_parameters, parse
+from gnomon.core.tallies import Array
+from gnomon.suites.har.recordings import Windows
+
+BUILTIN: dict[str, str] = {
+    "majority": "gnomon.suites.har.systems.majority:Majority",
+    "nearest_mean": "gnomon.suites.har.systems.classical:NearestMean",
+    "random_forest": "gnomon.suites.har.systems.learned:RandomForest",
+    "svm_rbf": "gnomon.suites.har.systems.learned:SvmRbf",
+}
+"""Where the class of each short name is."""
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under which conditions a model is fitted; the same for all models.
+
+    Attributes
+    ----------
+    seed, classifier_seed
+        Of everything random in pre-training; of classifiers on top (published: 42 and 3431).
+    profile
+        ``smoke``, ``cpu`` or ``paper``: how large models are and how long they train.
+    selection
+        What is looked at on the validation windows: ``accuracy`` (published) or ``macro_f1`` (strict).
+    least_updates
+        Fine-tuning goes on for at least so many updates, however few windows are labelled; 0 is as published.
+    kernel_rows
+        Most rows that a kernel machine is fitted on.
+    """
+
+    seed: int
+    classifier_seed: int
+    profile: str = "cpu"
+    selection: Literal["accuracy", "macro_f1"] = "macro_f1"
+    least_updates: int = 0
+    kernel_rows: int = 2000
+
+    def record(self) -> dict[str, Any]:
+        """Return the conditions as plain data."""
+        return asdict(self)
+
+
+class Scorer(Protocol):
+    """What gives scores over labels."""
+
+    def scores(self, windows: Windows) -> Array:
+        """Return a score for every window and label, ``(n, labels)``."""
+
+
+class Model(Scorer, Protocol):
+    """A classifier model."""
+
+    def fit(self, windows: Sequence[Windows], codes: Array, conditions: Conditions) -> Mapping[str, Any]:
+        """Learn from the training datasets."""
+
+    def fine_tune(
+        self,
+        train: Windows,
+        train_codes: Array,
+        val: Windows,
+        val_codes: Array,
+        classes: Sequence[str],
+        conditions: Conditions,
+    ) -> Scorer:
+        """Return a model after fine-tuning on labelled windows of a test dataset."""
+
+
+def find(name: str) -> type[Any]:
+    """Return the class of a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``."""
+    if name in BUILTIN:
+        module, _, attribute = BUILTIN[name].partition(":")
+        found: type[Any] = getattr(importlib.import_module(module), attribute)
+        return found
+    found = find_class(name, ("fit", "fine_tune"), "system", dict.fromkeys(BUILTIN, object))
+    needed = "score_labels" if text_aligned(found) else "scores"
+    if not callable(getattr(found, needed, None)):
+        raise InputError(f"system {name!r}: expected a class with {needed}(), but {found.__name__} has none")
+    return found
+
+
+def make(system: str | Spec) -> Any:
+    """Return a system of its own by name and parameters."""
+    spec = known(parse(system) if isinstance(system, str) else system)
+    return find(spec.name)(**spec.parameters)
+
+
+def parameters(name: str) -> dict[str, Any]:
+    """Return the parameters of a system with their defaults."""
+    return known_parameters(find(name))
+
+
+def known(spec: Spec) -> Spec:
+    """Return a system whose parameters are those that it has; refuse others."""
+    return checked(spec, parameters(spec.name))
+
+
+def text_aligned(kind: Any) -> bool:
+    """Say whether a model takes label texts."""
+    return getattr(kind, "text_aligned", False) is True
+
+
+def native_rate(kind: Any) -> bool:
+    """Say whether a model takes windows at the rate of their dataset."""
+    return getattr(kind, "native_rate", False) is True
+
+
+def trivial(kind: Any) -> bool:
+    """Say whether a system declares itself a trivial baseline."""
+    return getattr(kind, "trivial", False) is True
+
+
+def identity(name: str) -> str:
+    """Return the name of the class and the hash of its source; built-in ones share parts, so that all of them count."""
+    if name not in BUILTIN:
+        return source_identity(name, find(name))
+    here = Path(__file__).parent
+    sources = [*sorted(here.glob("*.py")), here.parent / "features.py"]
+    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in sources)}"

@@ -1,0 +1,308 @@
+"""Tables of ``har`` runs: the mean of the main datasets, every dataset and metric, coverage, deviations, reference.
+
+Runs of one system with several seeds are one row: its mean over seeds, with an interval that holds the spread over
+subjects and over seeds (:mod:`gnomon.inference.crossed`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.measure import Measure
+from gnomon.core.table import Cell, Column, Table, View
+from gnomon.inference.crossed import Crossed, crossed
+from gnomon.inference.intervals import Groups, filled
+from gnomon.inference.scoring import Score
+from gnomon.runs import tables as common
+from gnomon.runs.run import Run
+from gnomon.suites.har.metrics import METRICS, MeanAccuracy, MeanF1, Scoring, TaskAccuracy, TaskF1, family
+from gnomon.suites.har.reference import CITED, FIGURES, Deviation, deviations
+
+LARGEST_MATRIX = 60
+"""Above this many classes no confusion matrix is shown."""
+Found = tuple[Cell, int, int, tuple[str, ...]]
+"""A cell, how many windows and subjects it rests on, and notes."""
+
+
+def tables(runs: Sequence[Run]) -> list[Table | View]:
+    """Return what a reader of these runs should see, most important first."""
+    settings = runs[0].manifest["protocol"]["settings"]
+    families = _families(runs)
+    items: list[Table | View] = [means(runs, families) if settings["main"] else by_dataset(runs, families)]
+    if settings["main"]:
+        items.append(by_dataset(runs, families))
+    items += [scorings(runs, families), coverage(runs[0])]
+    deviating = deviation_table(runs)
+    items += [deviating] if deviating else []
+    items.append(reference())
+    return items + ([*confusions(runs[0])] if len(runs) == 1 else [])
+
+
+def means(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
+    """One row per system: accuracy and macro-F1 of every metric, means over the main datasets."""
+    protocol = runs[0].manifest["protocol"]
+    main: tuple[str, ...] = tuple(protocol["settings"]["main"])
+    chosen: list[Measure] = []
+    for metric in protocol["tasks"]:
+        chosen += [MeanAccuracy(metric, main), MeanF1(metric, main)]
+    columns = [Column("system", "system")]
+    for measure in chosen:
+        columns.append(Column(measure.name, _short(measure), "score", "%", "up", 1))
+    rows: list[dict[str, Cell]] = []
+    remarks: list[str] = []
+    for name, own in families.items():
+        cells: dict[str, Cell] = {"system": Cell(name, mark="" if all(run.complete for run in own) else "partial")}
+        for measure in chosen:
+            cells[measure.name], _, _, notes = _found(own, measure)
+            remarks += notes
+        rows.append(cells)
+    lines = [f"plain mean of {', '.join(main)}" if len(main) > 1 else f"of {main[0]}, the only main dataset here"]
+    lines += ["acc: accuracy; F1: macro-F1; both natively scored", *_told(runs, remarks)]
+    lines += common.notes(runs, [])
+    title = f"har ({_title(runs[0])}): main datasets"
+    return Table("scores", title, tuple(columns), tuple(rows), tuple(dict.fromkeys(lines)))
+
+
+def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
+    """One row per dataset, metric and system, natively scored; datasets that are reported apart come last."""
+    told = any(fact.get("n_train") is not None for fact in runs[0].manifest["facts"]["tasks"].values())
+    columns = (
+        Column("dataset", "dataset"),
+        Column("metric", "metric"),
+        Column("system", "system"),
+        Column("n", "n", "count"),
+        *((Column("n_train", "n train", "count"),) if told else ()),
+        Column("subjects", "subjects", "count"),
+        Column("accuracy", "accuracy", "score", "%", "up", 1),
+        Column("macro_f1", "macro F1", "score", "%", "up", 1),
+        Column("weighted_f1", "weighted F1", "score", "%", "up", 1),
+    )
+    rows: list[dict[str, Cell]] = []
+    remarks: list[str] = []
+    for dataset, metric, name, own in _tasks(runs[0], families):
+        found = {
+            "accuracy": _found(own, TaskAccuracy(metric, dataset)),
+            "macro_f1": _found(own, TaskF1("macro", "union", 0, metric, dataset)),
+            "weighted_f1": _found(own, TaskF1("weighted", "union", 0, metric, dataset)),
+        }
+        first = found["accuracy"]
+        rows.append(
+            {
+                "dataset": Cell(_marked(runs[0], dataset)),
+                "metric": Cell(metric),
+                "system": Cell(name),
+                "n": Cell(first[1]),
+                "n_train": _trained(own[0], metric, dataset),
+                "subjects": Cell(first[2]),
+                **{key: value[0] for key, value in found.items()},
+            }
+        )
+        remarks += [note for value in found.values() for note in value[3]]
+    notes = [*_told(runs, remarks), "macro F1 over the union of classes in truth and answer, 0/0 is 0"]
+    notes.append("zs-open and zs-closed of classifiers by synonym group, the others by exact label")
+    return Table("datasets", f"har ({_title(runs[0])}): every dataset and metric", columns, tuple(rows), tuple(notes))
+
+
+def scorings(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
+    """Group and exact scoring of everybody, and macro-F1 over the classes in truth alone."""
+    kinds: tuple[tuple[str, Scoring], ...] = (("by group", "group"), ("exact", "exact"))
+    columns = (
+        Column("dataset", "dataset"),
+        Column("metric", "metric"),
+        Column("system", "system"),
+        Column("native", "native"),
+        *(Column(f"accuracy_{kind}", f"accuracy {title}", "score", "%", "up", 1) for title, kind in kinds),
+        *(Column(f"macro_f1_{kind}", f"macro F1 {title}", "score", "%", "up", 1) for title, kind in kinds),
+        *(Column(f"present_{kind}", f"macro F1 in truth {title}", "score", "%", "up", 1) for title, kind in kinds),
+    )
+    rows = []
+    for dataset, metric, name, own in _tasks(runs[0], families):
+        cells: dict[str, Cell] = {
+            "dataset": Cell(_marked(runs[0], dataset)),
+            "metric": Cell(metric),
+            "system": Cell(name),
+            "native": Cell(str(_fact(own[0], metric, dataset).get("scoring", ""))),
+        }
+        for _, kind in kinds:
+            cells[f"accuracy_{kind}"] = _value(own, TaskAccuracy(metric, dataset, kind))
+            cells[f"macro_f1_{kind}"] = _value(own, TaskF1("macro", "union", 0, metric, dataset, kind))
+            cells[f"present_{kind}"] = _value(own, TaskF1("macro", "present", 0, metric, dataset, kind))
+        rows.append(cells)
+    notes = (
+        "systems with different native scorings are not on a par: read one column for all of them",
+        "macro F1 in truth: over the classes that occur in truth alone",
+    )
+    return Table("scorings", "har: by group and by exact label", columns, tuple(rows), notes)
+
+
+def coverage(run: Run) -> Table:
+    """What the 87 training labels cover of every test dataset, and the ceiling that novel labels impose."""
+    columns = (
+        Column("dataset", "dataset"),
+        Column("activities", "activities", "count"),
+        Column("mappable", "mappable", "count"),
+        Column("novel", "novel", "count"),
+        Column("share", "coverage", "number", "%", "", 0),
+        Column("groups", "groups", "count"),
+        Column("mask", "closed set"),
+        Column("ceiling", "accuracy ceiling", "number", "%", "", 1),
+        Column("unmappable", "unmappable"),
+    )
+    rows = [
+        {
+            "dataset": Cell(_marked(run, name)),
+            **{key: Cell(found[key]) for key in ("activities", "mappable", "novel", "share", "groups")},
+            "mask": Cell(f"{found['allowed']}/{found['labels']}"),
+            "ceiling": Cell(found["ceiling"], why=found["why"]),
+            "unmappable": Cell(", ".join(found["unmappable"]) or "-"),
+        }
+        for name, found in run.manifest["facts"]["coverage"].items()
+    ]
+    notes = [
+        "ceiling: share of the scored windows whose group has a training label; a classifier over the 87 labels cannot "
+        "be right more often by group; text-aligned models can",
+    ]
+    untaught = run.manifest["facts"].get("untaught", {})
+    notes += [f"{name}: no window of the training data here is of {', '.join(lost)}" for name, lost in untaught.items()]
+    notes.append(f"labels and groups: {run.manifest['facts']['vocabulary'][:12]}")
+    return Table("coverage", "har: coverage of labels", columns, tuple(rows), tuple(notes))
+
+
+def deviation_table(runs: Sequence[Run]) -> Table | None:
+    """Where the systems of these runs deviate from their papers, and the run from the published one."""
+    own = [Deviation(**item) for item in runs[0].manifest["facts"].get("deviations", ())]
+    found = deviations([str(run.manifest["system"]) for run in runs], own)
+    if not found:
+        return None
+    titles = {"system": "system", "deviation": "deviation", "original": "original", "ours": "here", "effect": "effect"}
+    columns = tuple(Column(key, title) for key, title in titles.items())
+    rows = tuple({key: Cell(getattr(item, key)) for key in titles} for item in found)
+    return Table("deviations", "har: deviations", columns, rows)
+
+
+def reference() -> Table:
+    """Figures that were reported by others, for orientation."""
+    columns = [Column("model", "model")]
+    columns += [Column(metric, f"{metric} accuracy / macro F1") for metric in METRICS]
+    rows = tuple(
+        {"model": Cell(model), **{metric: Cell("{:.1f} / {:.1f}".format(*own[metric])) for metric in METRICS}}
+        for model, own in FIGURES.items()
+    )
+    return Table("reference", "har: published figures", tuple(columns), rows, (CITED,))
+
+
+def confusions(run: Run) -> list[View]:
+    """Return the confusion matrix of every dataset and metric, natively scored."""
+    found = []
+    for dataset, metric, _, _ in _tasks(run, {run.system: [run]}):
+        ledger = run.ledgers.get(f"confusion_{family(metric, [dataset], 'native')}")
+        if ledger is None or len(ledger.labels["truth"]) > LARGEST_MATRIX:
+            continue
+        labels = ledger.labels["truth"]
+        counts = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
+        np.add.at(counts, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["count"])
+        missing = bool(counts[:, -1].any())
+        data = {
+            "labels": list(labels),
+            "predicted": [*labels, *(["(none)"] if missing else [])],
+            "counts": (counts if missing else counts[:, :-1]).tolist(),
+        }
+        title = f"har: confusion of {run.system}, {metric} on {dataset}"
+        found.append(View(f"confusion_{metric}_{dataset}", title, "matrix", data))
+    return found
+
+
+def _families(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Return runs by system, best first; seeds of a system together."""
+    found: dict[str, list[Run]] = {}
+    seeds = len({run.manifest["facts"].get("seed") for run in runs}) > 1
+    for run in common.ranked(runs):
+        found.setdefault(str(run.manifest["system"]) if seeds else run.system, []).append(run)
+    return found
+
+
+def _found(own: Sequence[Run], measure: Measure) -> Found:
+    """Return a score of one run, or the mean over seeds."""
+    if len(own) == 1:
+        score = own[0].find(measure.name)
+        notes = () if score is None else score.notes
+        return common.cell(score, measure), _n(score), score.groups if score else 0, notes
+    made: Crossed = crossed(measure, _kept(own, measure))
+    value, low, high = (common.shown(number, measure) for number in (made.value, made.low, made.high))
+    return Cell(value, low, high, made.why, made.interval_why), made.n, made.groups, made.notes
+
+
+def _kept(own: Sequence[Run], measure: Measure) -> list[Groups]:
+    """Return the groups of every seed, without those in which nothing was tallied."""
+    groups = [run.groups(measure) for run in own]
+    rows = filled(groups[0].tallies)
+    return [Groups(one.tallies.take(rows), one.plan, one.level) if rows.any() else one for one in groups]
+
+
+def _value(own: Sequence[Run], measure: Measure) -> Cell:
+    """Return a score without its interval."""
+    found = _found(own, measure)[0]
+    return Cell(found.value, why=found.why)
+
+
+def _n(score: Score | None) -> int:
+    return 0 if score is None else score.n
+
+
+def _tasks(run: Run, families: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, str, str, Sequence[Run]]]:
+    protocol = run.manifest["protocol"]
+    for dataset in (*protocol["settings"]["main"], *protocol["settings"]["apart"]):
+        for metric in protocol["tasks"]:
+            for name, own in families.items():
+                yield dataset, metric, name, own
+
+
+def _fact(run: Run, metric: str, dataset: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = run.manifest["facts"]["tasks"].get(f"{metric} {dataset}", {})
+    return found
+
+
+def _trained(run: Run, metric: str, dataset: str) -> Cell:
+    found = _fact(run, metric, dataset).get("n_train")
+    return Cell(found) if found is not None else Cell(None, why="not given")
+
+
+def _marked(run: Run, dataset: str) -> str:
+    return f"{dataset} (apart)" if dataset in run.manifest["protocol"]["settings"]["apart"] else dataset
+
+
+def _title(run: Run) -> str:
+    protocol = run.manifest["protocol"]
+    profile = protocol["settings"].get("profile", {}).get("name", "")
+    return ", ".join(filter(None, (protocol["variant"], f"profile {profile}" if profile else ""))) or "given answers"
+
+
+def _short(measure: Measure) -> str:
+    kind = "acc" if isinstance(measure, MeanAccuracy) else "F1"
+    return f"{getattr(measure, 'metric', '')} {kind}"
+
+
+def _told(runs: Sequence[Run], remarks: Sequence[str]) -> list[str]:
+    """Say how intervals were made, and what is wrong with them."""
+    plan, level = runs[0].plan, runs[0].roster.level
+    if plan.method == "none":
+        return ["intervals were not asked for"]
+    seeds = {run.manifest["facts"].get("seed") for run in runs}
+    over = f"{level}s and {len(seeds)} seeds" if len(seeds) > 1 else f"{level}s"
+    return [f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {over}", *_worst(remarks)]
+
+
+def _worst(remarks: Sequence[str]) -> list[str]:
+    """Say what differs in a number of classes alone once, with the largest number."""
+    found: dict[str, tuple[int, str]] = {}
+    for text in remarks:
+        number = re.search(r"(\d+) class(es)? rests?", text)
+        kind = text if number is None else text.replace(number[0], "")
+        size = int(number[1]) if number else 0
+        if kind not in found or size > found[kind][0]:
+            found[kind] = (size, text if number is None else text.replace(number[0], f"up to {number[0]}"))
+    return [text for _, text in found.values()]

@@ -1,0 +1,372 @@
+"""Datasets in their original files: miniatures written here in the same layouts, and real samples where they are.
+
+Expected values of miniatures are written by hand. Figures of the real samples were counted with Python's ``csv`` and
+``zipfile`` apart from the loaders (rows per file, subjects, median steps).
+"""
+
+import os
+import shutil
+import zipfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gnomon.core.errors import InputError
+from gnomon.suites.har.datasets import REGISTRY, found, motionsense
+from gnomon.suites.har.datasets.catalogue import catalogue
+from gnomon.suites.har.datasets.stamps import repair
+from gnomon.suites.har.datasets.units import check_units, resting
+from gnomon.suites.har.recordings import Recording
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, TRAIN_LABELS
+from gnomon.suites.har.windows import at_rate, cut
+
+REAL = Path(os.environ.get("GNOMON_REAL_DATA", "")) / "har"
+REAL_ZIPS = sorted(REAL.glob("*.zip"))
+real = [pytest.mark.real, pytest.mark.skipif(not REAL_ZIPS, reason="needs GNOMON_REAL_DATA")]
+
+MOTION, DSADS, WISDM = (REGISTRY[name] for name in ("motionsense", "dsads", "wisdm"))
+
+
+def write_motionsense(root, rows=650, people=(1, 2), activities=("wlk_7", "std_6")):
+    for activity in activities:
+        for person in people:
+            path = root / "A_DeviceMotion_data" / activity / f"sub_{person}.csv"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines = [f"{k},0,0,0,0.6,0.0,-0.8,0.1,0.2,0.3,{k % 7 / 100!r},0.0,0.0" for k in range(rows)]
+            path.write_text(",".join(motionsense.COLUMNS) + "\n" + "\n".join(lines) + "\n")
+
+
+def write_dsads(root, segments=(1, 2, 3), people=(1, 2), activities=(1, 9)):
+    for activity in activities:
+        for person in people:
+            for segment in segments:
+                path = root / "data" / f"a{activity:02d}" / f"p{person}" / f"s{segment:02d}.txt"
+                path.parent.mkdir(parents=True, exist_ok=True)
+                row = ["8.0", "1.0", "5.0", f"{segment / 10}", "0.02", "-0.03", *["0.5"] * 39]
+                path.write_text("\n".join([",".join(row)] * 125) + "\n")
+
+
+def write_wisdm(root, people=(1600, 1601), letters="AD", rows=300, step=50_354_004, gyro_late=2.0e8):
+    for person in people:
+        for sensor in ("accel", "gyro"):
+            path = root / "wisdm-dataset" / "raw" / "phone" / sensor / f"data_{person}_{sensor}_phone.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            late = int(gyro_late) if sensor == "gyro" else 0
+            lines = []
+            for turn, letter in enumerate(letters):
+                for k in range(rows):
+                    ns = 252_207_666_810_782 - turn * 10**12 + late + k * step
+                    x = (ns - 252_207_666_810_782) / 1e9 if sensor == "gyro" else 0.0
+                    lines.append(f"{person},{letter},{ns},{x!r},9.8,0.1;")
+            path.write_text("\n".join(lines) + "\n")
+
+
+WRITERS = {"motionsense": write_motionsense, "dsads": write_dsads, "wisdm": write_wisdm}
+
+
+def zipped(root, target):
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*")):
+            if path.is_file():
+                archive.write(path, path.relative_to(root).as_posix())
+    return target
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_a_folder_and_its_archive_are_the_same(tmp_path, name):
+    WRITERS[name](tmp_path / "a" / "deep")
+    archive = zipped(tmp_path / "a", tmp_path / "some.zip")
+    dataset = REGISTRY[name]
+    plain, packed = (list(dataset.read(place)) for place in (tmp_path / "a", archive))
+    assert [one.id for one in plain] == [one.id for one in packed]
+    assert len({one.id for one in plain}) == len(plain) > 0
+    for a, b in zip(plain, packed, strict=True):
+        np.testing.assert_array_equal(a.signals, b.signals)
+        np.testing.assert_array_equal(a.times, b.times)
+        assert a.subject in dataset.manifest.subjects
+        assert a.label in dataset.manifest.labels.values()
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_where_datasets_are(tmp_path):
+    write_motionsense(tmp_path / "phone")
+    write_dsads(tmp_path / "x")
+    zipped(tmp_path / "x", tmp_path / "dsads.zip")
+    shutil.rmtree(tmp_path / "x")
+    there = found(tmp_path)
+    assert sorted(there) == ["dsads", "motionsense"]
+    assert WISDM.find(tmp_path) is None
+    assert DSADS.find(tmp_path).is_archive
+    assert str(MOTION.find(tmp_path)).endswith("/phone")
+    with pytest.raises(InputError, match="wisdm is not in"):
+        list(WISDM.read(tmp_path))
+    write_motionsense(tmp_path / "copy")
+    with pytest.raises(InputError, match="holds motionsense 2 times"):
+        MOTION.find(tmp_path)
+
+
+def test_motionsense_in_both_variants(tmp_path):
+    write_motionsense(tmp_path, rows=8)
+    whole = next(iter(MOTION.read(tmp_path, "strict")))
+    assert (whole.id, whole.subject, whole.label) == ("motionsense/sub_1/std_6", "sub_1", "standing")
+    np.testing.assert_allclose(whole.times, np.arange(8) / 50)
+    expected = [(0.6 + 0.03) * 9.80665, 0.0, -0.8 * 9.80665, 0.1, 0.2, 0.3]
+    np.testing.assert_allclose(whole.signals[3], expected, rtol=1e-6)
+    moved = next(iter(MOTION.read(tmp_path, "published")))
+    np.testing.assert_allclose(moved.signals[3], [0.03 * 9.80665, 0, 0, 0.1, 0.2, 0.3], rtol=1e-6)
+    with pytest.raises(InputError, match="variant 'loose'"):
+        list(MOTION.read(tmp_path, "loose"))
+
+
+def test_dsads_joins_segments_and_breaks_at_gaps(tmp_path):
+    write_dsads(tmp_path, segments=(1, 2, 5), people=(1,), activities=(1,))
+    faults = Counter()
+    first, second = DSADS.read(tmp_path, faults=faults)
+    assert (len(first.times), len(second.times)) == (250, 125)
+    assert (first.id, second.id) == ("dsads/p1/a01_s01", "dsads/p1/a01_s05")
+    assert second.times[0] == 20
+    np.testing.assert_allclose(first.signals[130], [8, 1, 5, 0.2, 0.02, -0.03], rtol=1e-6)
+    assert sum(faults.values()) == 1
+
+
+def test_wisdm_joins_its_sensors_by_time(tmp_path):
+    write_wisdm(tmp_path, people=(1600,), letters="A")
+    (one,) = WISDM.read(tmp_path)
+    assert one.rate_hz == pytest.approx(1e9 / 50_354_004, rel=1e-6)
+    assert len(one.times) == 296  # the gyroscope begins 200 ms later: four samples of acceleration have no turning
+    expected = np.arange(4, 300) * 0.050354004
+    np.testing.assert_allclose(one.signals[:, 3], expected, rtol=1e-5)
+    np.testing.assert_allclose(one.signals[:, 1], 9.8, rtol=1e-6)
+
+
+def test_wisdm_repairs_and_refuses_time_stamps(tmp_path):
+    write_wisdm(tmp_path, people=(1600,), letters="AD")
+    path = tmp_path / "wisdm-dataset/raw/phone/accel/data_1600_accel_phone.txt"
+    lines = path.read_text().splitlines()
+    lines[11] = lines[10]  # a duplicate
+    del lines[100:130]  # a gap of 1.5 s
+    path.write_text("\n".join(lines) + "\n")
+    faults = Counter()
+    recordings = list(WISDM.read(tmp_path, faults=faults))
+    assert [one.id for one in recordings] == ["wisdm/1600/A_1", "wisdm/1600/A_2", "wisdm/1600/D_1"]
+    assert faults["accelerometer: duplicate time stamps, dropped"] == 1
+    assert faults["accelerometer: gaps in time, cut there"] == 1
+    path.write_text("\n".join([lines[0]] * 50 + lines[270:]) + "\n")
+    faults = Counter()
+    assert [one.label for one in WISDM.read(tmp_path, faults=faults)] == ["sitting"]
+    assert faults["accelerometer: recordings refused for their time stamps"] == 1
+
+
+def test_wisdm_without_a_gyroscope_masks_it(tmp_path):
+    write_wisdm(tmp_path, people=(1600,), letters="A")
+    shutil.rmtree(tmp_path / "wisdm-dataset/raw/phone/gyro")
+    faults = Counter()
+    (one,) = WISDM.read(tmp_path, faults=faults)
+    assert one.mask.tolist() == [True] * 3 + [False] * 3
+    assert not one.signals[:, 3:].any()
+    assert faults == {"subjects without gyroscope, its channels masked": 1}
+
+
+def test_repair_of_stamps():
+    fixed = repair(np.array([0.0, 0.1, 0.1, 0.2, 5.0, 5.1, 4.0, 4.1, *np.arange(5, 7, 0.1)]))
+    assert [piece.tolist()[:4] for piece in fixed.pieces] == [[0, 1, 3], [4, 5], [6, 7], [8, 9, 10, 11]]
+    assert (fixed.duplicates, fixed.backwards, fixed.gaps, fixed.refused) == (1, 1, 2, False)
+    assert repair(np.zeros(20)).refused
+    assert repair(np.array([])).pieces == ()
+
+
+def broken(path, change):
+    path.write_bytes(change(path.read_bytes()))
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "change", "message"),
+    [
+        ("motionsense", "A_DeviceMotion_data/wlk_7/sub_1.csv", lambda b: b[:-20], "line 651: ends after"),
+        (
+            "motionsense",
+            "A_DeviceMotion_data/wlk_7/sub_1.csv",
+            lambda b: b.replace(b"\n7,", b"\n9,", 1),
+            "line 9: row nu",
+        ),
+        (
+            "motionsense",
+            "A_DeviceMotion_data/wlk_7/sub_1.csv",
+            lambda b: b.replace(b"gravity.x", b"g.x"),
+            "line 1: header",
+        ),
+        (
+            "motionsense",
+            "A_DeviceMotion_data/wlk_7/sub_1.csv",
+            lambda b: b.replace(b"0.6", b"zero", 1),
+            "line 2: cell 5",
+        ),
+        ("motionsense", "A_DeviceMotion_data/wlk_7/sub_1.csv", lambda b: b.split(b"\n")[0] + b"\n", "no rows after"),
+        ("motionsense", "A_DeviceMotion_data/wlk_7/sub_1.csv", lambda b: b"", "the file is empty"),
+        ("dsads", "data/a09/p1/s02.txt", lambda b: b[: len(b) // 2], "line 63: ends after"),
+        ("dsads", "data/a09/p1/s02.txt", lambda b: b"\n".join(b.split(b"\n")[:124]), "124 rows, expected 125"),
+        ("dsads", "data/a09/p1/s02.txt", lambda b: b.replace(b"8.0", b"8,0", 1), "line 1: goes on"),
+        ("wisdm", "wisdm-dataset/raw/phone/gyro/data_1600_gyro_phone.txt", lambda b: b[:-9], "line 600: ends after"),
+        (
+            "wisdm",
+            "wisdm-dataset/raw/phone/accel/data_1600_accel_phone.txt",
+            lambda b: b.replace(b"0,D", b"0,N", 1),
+            "row 301",
+        ),
+        (
+            "wisdm",
+            "wisdm-dataset/raw/phone/accel/data_1600_accel_phone.txt",
+            lambda b: b.replace(b"1600,", b"1601,", 1),
+            "row 1",
+        ),
+    ],
+)
+def test_damaged_files_are_named_with_their_line(tmp_path, name, file, change, message):
+    WRITERS[name](tmp_path)
+    broken(tmp_path / file, change)
+    with pytest.raises(InputError) as caught:
+        list(REGISTRY[name].read(tmp_path))
+    assert message in str(caught.value)
+    assert file in str(caught.value)
+    report = REGISTRY[name].check(tmp_path)
+    assert not report.found
+    assert message in report.error
+
+
+def test_a_damaged_archive_is_refused(tmp_path):
+    write_dsads(tmp_path / "a")
+    path = zipped(tmp_path / "a", tmp_path / "a.zip")
+    data = bytearray(path.read_bytes())
+    data[60:70] = b"\0" * 10
+    path.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"s01\.txt: cannot be read from the archive"):
+        list(DSADS.read(path))
+    path.write_bytes(bytes(data[: len(data) // 2]))
+    with pytest.raises(InputError, match="is no zip archive"):
+        DSADS.find(path)
+    with pytest.raises(InputError, match="no such folder"):
+        DSADS.find(tmp_path / "nowhere")
+
+
+def test_checking_says_what_is_missing_and_odd(tmp_path):
+    write_wisdm(tmp_path, people=(1600, 1699), letters="AD")
+    report = WISDM.check(tmp_path)
+    assert report.found
+    assert report.files == 4
+    assert report.windows == 8
+    assert any(text.startswith("50 subjects of 51") for text in report.missing)
+    assert any("16 labels of 18" in text for text in report.missing)
+    assert any("'1699'" in text for text in report.odd)
+    assert any("measured one 19.86 Hz" in text for text in report.odd)
+    assert report.resting_ms2 == pytest.approx(9.8, abs=0.01)
+
+
+def at_rest(scale, gravity="present", subject="a"):
+    signals = np.zeros((10, 6))
+    signals[:, 2] = scale
+    return Recording("d", subject, f"d/{subject}/1", "sitting", np.arange(10) / 50, signals, np.ones(6, bool), 50.0)
+
+
+def test_units_are_seen_from_people_at_rest():
+    kept = DSADS.manifest
+    assert check_units(kept, "strict", [at_rest(9.8)]) == ()
+    assert "in g" in check_units(kept, "strict", [at_rest(1.0)])[0].evidence
+    assert "without gravity" in check_units(kept, "strict", [at_rest(0.2)])[0].evidence
+    (odd,) = check_units(
+        kept, "strict", [at_rest(9.8, subject="a"), at_rest(9.7, subject="b"), at_rest(1.0, subject="c")]
+    )
+    assert "d/c/1" in odd.evidence
+    assert "g and m/s^2" in odd.evidence
+    removed = MOTION.manifest
+    assert check_units(removed, "published", [at_rest(0.2)]) == ()
+    assert check_units(removed, "published", [at_rest(9.8)])[0].id == "resting-acceleration"
+    assert check_units(removed, "strict", []) == ()
+
+
+@pytest.mark.parametrize("dataset", REGISTRY.values(), ids=REGISTRY)
+def test_manifests_are_complete(dataset):
+    one = dataset.manifest
+    for text in (one.title, one.placement, one.people, one.licence, one.citation, one.source, dataset.layout):
+        assert text
+    assert one.source.startswith("https://")
+    assert len(one.channels) == 6
+    assert all(one.channels)
+    assert set(one.gravity) == {"published", "strict"}
+    labels = TEST_LABELS[one.name] if one.role == "test" else TRAIN_LABELS[one.name]
+    assert set(one.labels.values()) == set(labels)
+    assert set(labels) <= set(LABELS)
+
+
+def test_how_many_people_there_are():
+    assert {name: len(one.manifest.subjects) for name, one in REGISTRY.items()} == {
+        "motionsense": 24,
+        "dsads": 8,
+        "wisdm": 51,
+    }
+
+
+def test_the_catalogue(tmp_path):
+    listed = catalogue("list").tables[0]
+    assert [row["dataset"].value for row in listed.rows] == list(REGISTRY)
+    write_dsads(tmp_path)
+    answer = catalogue("check", str(tmp_path))
+    assert answer.faults == 0
+    (row,) = answer.tables[0].rows
+    assert (row["files"].value, row["windows"].value, row["state"].value) == (12, 8, "a part")
+    assert any("6 subjects of 8" in note for note in answer.tables[0].notes)
+    broken(tmp_path / "data/a09/p1/s02.txt", lambda data: data[:100])
+    answer = catalogue("check", str(tmp_path))
+    assert answer.faults == 1
+    assert answer.tables[0].rows[0]["state"].value == "unusable"
+    assert len(catalogue("describe", "wisdm").tables) == 3
+    assert catalogue("describe", "nothing") is None
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="none of the datasets"):
+        catalogue("check", str(tmp_path / "empty"))
+
+
+class TestReal:
+    """What the real samples hold."""
+
+    pytestmark = real
+
+    def test_motionsense(self):
+        (path,) = [path for path in REAL_ZIPS if "motionsense" in path.name]
+        report = MOTION.check(path)
+        assert (report.files, report.recordings, report.windows) == (150, 150, 1901)
+        assert len(report.subjects) == 10
+        assert report.rates_hz == (50, 50, 50)
+        assert report.resting_ms2 == pytest.approx(9.8, abs=0.1)
+        assert MOTION.check(path, "published").resting_ms2 < 0.3
+        assert not report.odd
+
+    def test_dsads(self):
+        (path,) = [path for path in REAL_ZIPS if "dsads" in path.name]
+        report = DSADS.check(path)
+        # 3 people, 19 activities, 15 segments of 5 s: 75 s give 12 windows
+        assert (report.files, report.recordings, report.windows) == (855, 57, 684)
+        assert report.subjects == ("p1", "p2", "p3")
+        assert report.resting_ms2 == pytest.approx(9.8, abs=0.1)
+        assert not report.odd
+
+    def test_wisdm(self):
+        (path,) = [path for path in REAL_ZIPS if "wisdm" in path.name]
+        report = WISDM.check(path)
+        # 6 people, 18 activities, one person without jogging; about 180 s each give 29 windows
+        assert (report.files, report.recordings, report.windows) == (12, 107, 107 * 29)
+        assert report.rates_hz[1] == pytest.approx(1 / 0.050354, rel=1e-4)
+        assert report.resting_ms2 == pytest.approx(9.8, abs=0.1)
+        assert [text for text in report.odd if "measured" in text] == list(report.odd)
+
+    def test_native_and_slow_windows_agree(self):
+        (path,) = [path for path in REAL_ZIPS if "dsads" in path.name]
+        recordings = list(DSADS.read(path))[:19]
+        spans = cut(recordings)
+        native, slow = at_rate(recordings, spans, None), at_rate(recordings, spans, 20.0)
+        assert native.ids == slow.ids
+        assert native.signals.shape[1:] == (150, 6)
+        assert slow.signals.shape[1:] == (120, 6)
+        np.testing.assert_allclose(native.signals.mean(axis=1), slow.signals.mean(axis=1), atol=0.35)
+        assert resting(recordings)

@@ -1,0 +1,167 @@
+"""Windows predicted elsewhere: tables in, scores out. Expected values by scikit-learn, by hand, or by counting here."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pytest
+from sklearn.metrics import accuracy_score, f1_score
+
+import gnomon
+from gnomon.core.errors import InputError
+from gnomon.suites.har.options import TemplateOptions
+from gnomon.suites.har.template import template
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, group_of
+
+
+def drawn(n=400, seed=0, dataset="motionsense", metric=None):
+    rng = np.random.default_rng(seed)
+    own = TEST_LABELS[dataset]
+    truth = rng.choice(own, n)
+    answers = np.where(rng.random(n) < 0.5, truth, rng.choice(LABELS, n))
+    people = rng.integers(1, 9, n)
+    table = {
+        "id": [f"w{i}" for i in range(n)],
+        "label": truth.tolist(),
+        "subject": [f"s{p}" for p in people],
+        "recording": [f"r{p}-{t}" for p, t in zip(people, truth, strict=True)],
+        "dataset": [dataset] * n,
+    }
+    given = {"id": list(table["id"]), "label": answers.tolist()}
+    if metric:
+        table["metric"] = given["metric"] = [metric] * n
+    return table, given
+
+
+def test_scores_are_those_of_scikit_learn():
+    truth, given = drawn()
+    scores = gnomon.score("har", truth, given).scores["predictions"]
+    for scoring, map_ in (("group_", group_of), ("exact_", str)):
+        t, p = ([map_(x) for x in side] for side in (truth["label"], given["label"]))
+        expected = {
+            "accuracy": accuracy_score(t, p),
+            "macro_f1": f1_score(t, p, average="macro", zero_division=0),
+            "weighted_f1": f1_score(t, p, average="weighted", zero_division=0),
+            "macro_f1_present": f1_score(t, p, labels=sorted(set(t)), average="macro", zero_division=0),
+        }
+        for name, value in expected.items():
+            for where in ("zs-open motionsense", "zs-open"):
+                assert scores[f"{scoring}{name}[{where}]"] == pytest.approx(value, abs=1e-12)
+    assert scores["accuracy[zs-open]"] == scores["group_accuracy[zs-open]"]
+
+
+@pytest.mark.parametrize(
+    ("metric", "aligned", "scoring"),
+    [("zs-closed", False, "group"), ("zs-closed", True, "exact"), ("sup-1", False, "exact")],
+)
+def test_the_native_scoring_follows_the_metric_and_the_kind_of_model(metric, aligned, scoring):
+    truth, given = drawn(seed=3)
+    scores = gnomon.score("har", truth, given, metric=metric, text_aligned=aligned).scores["predictions"]
+    assert scores[f"accuracy[{metric}]"] == scores[f"{scoring}_accuracy[{metric}]"]
+
+
+def test_the_mean_is_over_main_datasets_and_the_severe_one_is_apart():
+    tables = [drawn(100 + 50 * i, i, name) for i, name in enumerate(("motionsense", "realworld", "vtt_coniot"))]
+    truth, given = ({key: [x for t in tables for x in t[side][key]] for key in tables[0][side]} for side in (0, 1))
+    given["dataset"] = truth["dataset"]
+    result = gnomon.score("har", truth, given)
+    scores = result.scores["predictions"]
+    own = [scores[f"accuracy[zs-open {name}]"] for name in ("motionsense", "realworld")]
+    assert scores["accuracy[zs-open]"] == pytest.approx(np.mean(own), abs=1e-12)
+    assert scores["accuracy[zs-open vtt_coniot]"] is not None
+    rows = {row["dataset"].value: row for row in result.tables["coverage"].rows}
+    assert rows["vtt_coniot (apart)"]["mask"].value == "20/87"
+    novel = [label for label in truth["label"][250:] if group_of(label) not in {group_of(x) for x in LABELS}]
+    assert rows["vtt_coniot (apart)"]["ceiling"].value == pytest.approx(100 * (1 - len(novel) / 200))
+
+
+def test_scores_over_labels_are_masked_in_the_closed_set():
+    """By hand: the largest score is outside of the closed set, the second largest is right."""
+    truth, _ = drawn(4, 1)
+    truth["label"] = ["walking"] * 4
+    columns = {"score:ironing": [3.0] * 4, "score:nordic_walking": [2.0] * 4, "score:sitting": [1.0] * 4}
+    given = {"id": truth["id"], **columns}
+    assert gnomon.score("har", truth, given).scores["predictions"]["accuracy[zs-open]"] == 0
+    closed = gnomon.score("har", truth, given, metric="zs-closed").scores["predictions"]
+    assert (closed["accuracy[zs-closed]"], closed["exact_accuracy[zs-closed]"]) == (1, 0)
+
+
+def test_missing_windows_are_an_error_or_wrong_or_left_out():
+    truth, given = drawn(50, 2)
+    given = {"id": given["id"][:40], "label": truth["label"][:40]}
+    with pytest.raises(InputError, match="no prediction for windows of the truth"):
+        gnomon.score("har", truth, given)
+    assert gnomon.score("har", truth, given, missing="wrong").scores["predictions"]["accuracy[zs-open]"] == 0.8
+    left = gnomon.score("har", truth, given, missing="skip")
+    assert left.scores["predictions"]["accuracy[zs-open]"] == 1
+    assert not left.complete
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t, p: t.pop("subject"), "no column 'subject'"),
+        (lambda t, p: p.pop("label"), "no column 'label'"),
+        (lambda t, p: p["id"].__setitem__(0, "w1"), "occur more than once"),
+        (lambda t, p: p["id"].__setitem__(0, "else"), "not in the truth"),
+        (lambda t, p: t.update(metric=["zs"] * 20), "unknown metric 'zs'"),
+        (lambda t, p: t.update(metric=["zs-open"] * 20), "no column 'metric'"),
+        (lambda t, p: p.update({"score:walking": [1.0] * 20}), "both a column 'label' and scores"),
+        (lambda t, p: t["label"].__setitem__(3, None), "empty 'label' in row 4"),
+    ],
+)
+def test_what_is_wrong_with_tables_is_said(change, message):
+    truth, given = drawn(20, 4)
+    change(truth, given)
+    with pytest.raises(InputError, match=message):
+        gnomon.score("har", truth, given)
+
+
+def test_scores_that_are_not_numbers_are_refused():
+    truth, _ = drawn(2, 4)
+    with pytest.raises(InputError, match="row 2: a score is missing"):
+        gnomon.score("har", truth, {"id": truth["id"], "score:walking": [1.0, float("nan")]})
+
+
+def test_the_template_scores_as_it_says(tmp_path):
+    """By hand: of 72 windows, one subject's 4 of walking_upstairs are wrong by group, and 4 of jogging too by label."""
+    truth, predictions = template(TemplateOptions(directory=str(tmp_path)))
+    scores = gnomon.score("har", str(truth), str(predictions)).scores["predictions"]
+    assert scores["accuracy[zs-open]"] == pytest.approx(68 / 72)
+    assert scores["exact_accuracy[zs-open]"] == pytest.approx(64 / 72)
+    assert scores["accuracy[sup-10]"] == 1
+    assert pa.csv.read_csv(truth).num_rows == 4 * 72
+
+
+def test_the_published_shape(tmp_path):
+    truth, given = drawn(60, 5, metric="sup-1")
+    gnomon.score("har", truth, {"mine": given}, export_baseline=str(tmp_path / "out"))
+    found = json.loads((tmp_path / "out" / "mine_evaluation.json").read_text())
+    entry = found["results"]["motionsense"]["1pct_supervised"]
+    expected = 100 * accuracy_score(truth["label"], given["label"])
+    assert entry["accuracy"] == pytest.approx(expected)
+    assert set(entry) == {"accuracy", "f1_macro", "f1_weighted", "n_samples", "n_train_samples"}
+    assert entry["n_samples"] == 60
+
+
+def test_order_of_rows_changes_nothing(tmp_path):
+    truth, given = drawn(80, 6)
+    order = np.random.default_rng(0).permutation(80)
+    mixed = {key: [values[i] for i in order] for key, values in given.items()}
+    first, second = gnomon.score("har", truth, given), gnomon.score("har", truth, mixed)
+    assert first.runs[0].manifest["id"] == second.runs[0].manifest["id"]
+    assert first.scores == second.scores
+
+
+def test_a_stored_run_is_read_back_and_verified(tmp_path):
+    from gnomon.runs.verify import verify
+
+    truth, given = drawn(120, 7)
+    result = gnomon.score("har", truth, given, out=str(tmp_path))
+    path = result.runs[0].path
+    assert all(check.passed for check in verify(path))
+    assert gnomon.load(path).scores == result.scores
+    assert (
+        result.runs[0].manifest["facts"]["vocabulary"] == result.runs[0].manifest["protocol"]["settings"]["vocabulary"]
+    )
