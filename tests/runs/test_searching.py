@@ -8,7 +8,8 @@ from gnomon.core.errors import InputError
 from gnomon.inference.paired import Paired
 from gnomon.measures.classification import Accuracy
 from gnomon.runs.ablation import points
-from gnomon.runs.arms import Arm, failure, failures, measure_of, told_apart
+from gnomon.runs.arms import Arm, failure, failures, measure_of
+from gnomon.runs.comparison import told_apart
 from gnomon.runs.searching import MOST_SPARKS, Search, sparks
 
 

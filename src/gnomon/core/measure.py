@@ -78,6 +78,11 @@ class Measure(ABC):
     def name(self) -> str:
         """Short name used as a column key; parameters that differ from the default are not in it."""
 
+    @property
+    def common(self) -> str:
+        """The name under which variants of a protocol are set side by side, where they differ in a parameter."""
+        return self.name
+
     @abstractmethod
     def tally(self, truth: Any, prediction: Any) -> Tallies:
         """Summarise one case as a single row."""

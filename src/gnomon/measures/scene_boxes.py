@@ -68,6 +68,11 @@ class BoxMeasure(Measure):
         """What a name ends with: the threshold and the order of matching."""
         return f"@{self.iou:g}:{self.matching}"
 
+    @property
+    def common(self) -> str:
+        """The name without the order of matching."""
+        return self.name.removesuffix(f":{self.matching}")
+
     def tally(self, truth: Boxes, prediction: Boxes) -> Tallies:
         """Match one scene."""
         pair = _boxed.paired(truth, prediction)

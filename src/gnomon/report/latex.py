@@ -1,4 +1,4 @@
-r"""Tables for a paper: booktabs, plain digits, arrows for the better direction.
+"""Tables for a paper: booktabs, plain digits, arrows for the better direction.
 
 The best of a column is bold only where it can be told apart from the second; a dagger stands behind partial runs. A
 table needs the packages ``booktabs`` and ``graphicx`` and, on engines older than 2020, ``textcomp``; text is UTF-8 and

@@ -25,10 +25,10 @@ def shown(value: float | None, measure: Measure | None) -> float | None:
     return value if value is None or measure is None or measure.shown is None else value * measure.shown.factor
 
 
-def titled(measure: Measure) -> str:
-    """Return the name of a measure for people, with the unit that it is shown in."""
+def titled(measure: Measure, name: str = "") -> str:
+    """Return the name of a measure (or another one) for people, with the unit that it is shown in."""
     unit = measure.shown.unit if measure.shown else measure.unit
-    return measure.name.replace("_", " ") + (f" ({unit})" if unit else "")
+    return (name or measure.name).replace("_", " ") + (f" ({unit})" if unit else "")
 
 
 def column(measure: Measure) -> Column:

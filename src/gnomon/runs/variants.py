@@ -70,10 +70,10 @@ def gap(runs: Sequence[Run]) -> Table | None:
     said: dict[str, dict[str, None]] = {}
     for family in shown_families:
         for measure in _shared(family):
-            found = difference(family[0], family[-1], measure.name)
+            found = difference(family[0], family[-1], measure.common)
             rows.append(_row(family, names, measure, found))
             for text in found.notes if found.low is not None else _undefined(found):
-                said.setdefault(text, {})[measure.name.replace("_", " ")] = None
+                said.setdefault(text, {})[measure.common.replace("_", " ")] = None
             digits.append(column(measure).digits)
     most = max(digits, default=3)
     columns = (
@@ -134,7 +134,7 @@ class _Side(NamedTuple):
 
 def _sides(first: Run, last: Run, name: str) -> list[_Side]:
     """Return both runs by their own measures of one name, without the groups that hold nothing on either side."""
-    measures = [next(measure for measure in run.measures if measure.name == name) for run in (first, last)]
+    measures = [_measure(run, name) for run in (first, last)]
     groups = [run.groups(measure) for run, measure in zip((first, last), measures, strict=True)]
     kept = filled(groups[0].tallies) | filled(groups[1].tallies)
     found = []
@@ -146,8 +146,13 @@ def _sides(first: Run, last: Run, name: str) -> list[_Side]:
     return found
 
 
+def _measure(run: Run, common: str) -> Measure:
+    """Return the measure of a run that its variant has under a common name."""
+    return next(measure for measure in run.measures if measure.common == common)
+
+
 def _row(family: Sequence[Run], names: Sequence[str], measure: Measure, found: Interval) -> dict[str, Cell]:
-    scores = [run.find(measure.name) for run in family]
+    scores = [run.find(_measure(run, measure.common).name) for run in family]
     first, last = (None if score is None else shown(score.value, measure) for score in (scores[0], scores[-1]))
     side = Cell(None, why="a side is undefined")
     if first is not None and last is not None:
@@ -155,7 +160,7 @@ def _row(family: Sequence[Run], names: Sequence[str], measure: Measure, found: I
         side = Cell(last - first, low, high, interval_why=found.why)
     return {
         "system": Cell(str(family[0].manifest["system"])),
-        "measure": Cell(titled(measure)),
+        "measure": Cell(titled(measure, measure.common)),
         **{name: cell(score, measure) for name, score in zip(names, scores, strict=True)},
         "gap": side,
     }
@@ -208,5 +213,5 @@ def _aligned(family: Sequence[Run]) -> bool:
 
 
 def _shared(family: Sequence[Run]) -> list[Measure]:
-    common = set.intersection(*({measure.name for measure in run.measures} for run in family))
-    return [measure for measure in family[0].measures if measure.name in common][:SHOWN]
+    common = set.intersection(*({measure.common for measure in run.measures} for run in family))
+    return [measure for measure in family[0].measures if measure.common in common][:SHOWN]

@@ -78,7 +78,7 @@ def score(options: ScoreOptions) -> list[Evaluation]:
             options=opt.record(replace(options, truth=truth.source.where, predictions=(source.where,))),
             coverage={
                 "complete": scored == len(truth.keys),
-                "rows": {"truth": len(truth.keys), "scored": scored, "missing": len(truth.keys) - scored + lost},
+                "windows": {"truth": len(truth.keys), "scored": scored, "missing": len(truth.keys) - scored + lost},
                 "policy": {"missing": options.missing},
             },
             inputs=(_described(truth.source), _described(source)),
