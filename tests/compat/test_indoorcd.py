@@ -90,6 +90,9 @@ def test_grid_search_tries_everything_in_order_and_returns_the_best():
         ({"at": []}, [SCENE], "macro_f1", "at least one value"),
         ({"at": [1.0]}, [], "macro_f1", "at least one scene"),
         ({"at": [1.0]}, [SCENE], "accuracy", "expected one of macro_precision"),
+        ({"foo": [1.0]}, [SCENE], "macro_f1", "Shifted does not take"),
+        ({"at": [1.0]}, ["d4"], "macro_f1", "expected scenes or"),
+        ({"at": [1.0]}, "no-such-folder", "macro_f1", "no such folder"),
     ],
 )
 def test_grid_search_refuses(grid, scenes, metric, message):
@@ -117,3 +120,12 @@ def test_the_published_table(tmp_path):
     assert head == "Method & Precision & Recall & F1 & mIoU"
     assert r"multi\_stage & 0.312 & 0.267 & 0.273 & 0.451" in text
     assert r"none\_ & 0.312 & 0.267 & 0.273 & undefined" in text
+
+
+@pytest.mark.parametrize(
+    ("results", "message"), [({"a": 1}, "expected an object with 'methods'"), ("none.json", "none")]
+)
+def test_results_that_are_none_are_refused(results, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=message):
+        indoorcd.generate_latex_tables(results)

@@ -8,11 +8,9 @@ reason under ``undefined``, not 0.
 from __future__ import annotations
 
 import itertools
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,10 +19,11 @@ from gnomon.core.errors import InputError
 from gnomon.core.scans import BOX_CLASSES
 from gnomon.core.table import Cell, Column, Table
 from gnomon.core.tallies import Array, Tallies
+from gnomon.intake.documents import read_json
 from gnomon.measures import boxes, points, scenes
 from gnomon.measures.scene_boxes import BoxClassF1, BoxF1, BoxIoU, BoxMeasure, BoxPrecision, BoxRecall
 from gnomon.report.latex import render
-from gnomon.suites.change.files import Scene
+from gnomon.suites.change.files import Scene, read_dataset
 from gnomon.suites.change.shapes import together
 from gnomon.suites.change.systems.multi_stage import MultiStage
 
@@ -136,7 +135,7 @@ class SceneLevelEvaluator:
 def grid_search(
     detector_class: type[Detector] | Any,
     param_grid: Mapping[str, Sequence[Any]],
-    dataset: Iterable[Any],
+    dataset: Iterable[Any] | str | os.PathLike[str],
     metric: str = "macro_f1",
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Try every combination of parameters on a dataset, and return the best and all results.
@@ -148,8 +147,8 @@ def grid_search(
     param_grid
         Parameter -> values.
     dataset
-        Scenes of :func:`gnomon.suites.change.files.read_dataset`, or ``(reference, comparison, true boxes)``. Give
-        validation scenes: what is chosen on test scenes says nothing about others.
+        A folder, scenes of :func:`gnomon.suites.change.files.read_dataset`, or ``(reference, comparison, true boxes)``.
+        Give validation scenes: what is chosen on test scenes says nothing about others.
     metric
         ``macro_f1``, ``macro_precision``, ``macro_recall`` or ``mean_iou``, over all scenes together.
 
@@ -160,17 +159,22 @@ def grid_search(
     """
     if not param_grid or any(not len(values) for values in param_grid.values()):
         raise InputError("param_grid: expected at least one parameter, each with at least one value")
-    scenes_ = [_scene(item) for item in dataset]
+    known = _metrics(BoxF1().tally(together([], []), together([], [])))
+    if metric not in known:
+        raise InputError(f"metric {metric!r}: expected one of {', '.join(known)}")
+    given = read_dataset(dataset) if isinstance(dataset, (str, os.PathLike)) else dataset
+    scenes_ = [_scene(item) for item in given]
     if not scenes_:
         raise InputError("dataset: expected at least one scene")
     results = []
     for values in itertools.product(*param_grid.values()):
         params = dict(zip(param_grid, values, strict=True))
-        detector = detector_class(**params)
+        try:
+            detector = detector_class(**params)
+        except TypeError as error:
+            raise InputError(f"param_grid: {detector_class.__name__} does not take {params}: {error}") from error
         rows = [BoxF1().tally(truth, _signal(detector.detect(*clouds))) for *clouds, truth in scenes_]
         results.append({"params": params, "metrics": _metrics(Tallies.stack(rows))})
-    if metric not in results[0]["metrics"]:
-        raise InputError(f"metric {metric!r}: expected one of {', '.join(results[0]['metrics'])}")
     best = max(results, key=lambda result: (result["metrics"][metric] is not None, result["metrics"][metric] or 0.0))
     return dict(best["params"]), results
 
@@ -180,7 +184,9 @@ def generate_latex_tables(results: Mapping[str, Any] | str | os.PathLike[str] = 
 
     Nothing is bold: the file does not hold what tells two methods apart. ``gnomon report --format latex`` does that.
     """
-    given = results if isinstance(results, Mapping) else json.loads(Path(results).read_text(encoding="utf-8"))
+    given: Any = results if isinstance(results, Mapping) else read_json(results)
+    if not isinstance(given, Mapping) or not isinstance(given.get("methods"), Mapping):
+        raise InputError("results: expected an object with 'methods', as gnomon run change writes it to results.json")
     titles = {"macro_precision": "Precision", "macro_recall": "Recall", "macro_f1": "F1", "mean_iou": "mIoU"}
     columns = (Column("method", "Method"), *(Column(key, title, "score") for key, title in titles.items()))
     rows = [
@@ -205,6 +211,8 @@ def _scene(item: Any) -> tuple[Array, Array, Any]:
     if isinstance(item, Scene):
         reference, comparison = item.clouds()
         return reference.points, comparison.points, item.boxes
+    if not isinstance(item, Sequence) or len(item) != 3:
+        raise InputError(f"dataset: expected scenes or (reference, comparison, true boxes), but got {item!r:.60}")
     reference, comparison, truth = item
     return np.asarray(reference), np.asarray(comparison), _signal(truth)
 
