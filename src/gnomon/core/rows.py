@@ -116,8 +116,9 @@ class Rows:
         """Count, for every group, all the others."""
         return Weighted({}, {}, (self.n_cases,), rows=self, weights="others")
 
-    def weighted(self, weights: Array) -> Weighted:
-        """Count groups as each row of ``weights`` ``(batch, groups)`` says."""
+    def weighted(self, weights: Array, *, rough: bool = False) -> Weighted:
+        """Count groups as each row of ``weights`` ``(batch, groups)`` says; nothing is rounded."""
+        del rough
         given = np.asarray(weights)
         small = given.astype(np.int32) if given.size and int(given.max()) < 2**31 else given.astype(np.int64)
         return Weighted({}, {}, (len(given),), rows=self, weights=small)

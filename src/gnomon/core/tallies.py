@@ -212,17 +212,19 @@ class Tallies:
             fields[field.name] = out
         return Tallies(self.layout, self.axes, fields)
 
-    def weighted(self, weights: Array) -> Totals:
+    def weighted(self, weights: Array, *, rough: bool = False) -> Totals:
         """Return one total per row of ``weights`` ``(batch, cases)``: the sum of the rows, each times its weight.
 
         Weights are whole numbers of 0 or more. Exact for counts below 2**53. Floats are split into two parts on
         fixed grids, coarse enough that every sum of a part is exact (Ozaki et al., 2012): neither the order of the
         rows nor the number of threads of the product can change a bit, and what cancels leaves exactly nothing.
+        ``rough`` leaves the second part out: floats are rounded to 2**-42 of the largest of their column (for a thousand
+        rows), which is enough for replicates that are compared with each other.
         """
         factors = np.ascontiguousarray(weights, dtype=np.float64)
         most = float(factors.sum(axis=1).max(initial=1.0))
         counts = _whole_product(factors, self._columns("count"), most)
-        summed = {"count": counts, "sum": _split_product(factors, self._columns("sum"), most)}
+        summed = {"count": counts, "sum": _split_product(factors, self._columns("sum"), most, rough)}
         fields, used = {}, {"count": 0, "sum": 0}
         for field in self.layout:
             shape = self.fields[field.name].shape[1:]
@@ -274,7 +276,7 @@ def _whole_product(factors: Array, columns: Array, most: float) -> Array:
     return np.asarray((factors.astype(kind) @ columns.astype(kind)).astype(np.float64))
 
 
-def _split_product(factors: Array, columns: Array, most: float) -> Array:
+def _split_product(factors: Array, columns: Array, most: float, rough: bool = False) -> Array:
     """Return ``factors @ columns`` by way of two products in which nothing is rounded; what is left is below rounding.
 
     The second part is small whole numbers of a finer unit.
@@ -282,6 +284,8 @@ def _split_product(factors: Array, columns: Array, most: float) -> Array:
     room = math.ceil(math.log2(max(1.0, most)))
     unit = np.frexp(np.abs(columns).max(axis=0, initial=0.0))[1] + room - 52
     coarse = _scaled(np.rint(_scaled(columns, -unit)), unit)
+    if rough:
+        return np.asarray(factors @ coarse)
     finer = unit - (24 if room <= SINGLE_ROOM else 52) + room
     rest = np.rint(_scaled(columns - coarse, -finer))
     return np.asarray(factors @ coarse + _scaled(_whole_product(factors, rest, most), finer))

@@ -148,7 +148,7 @@ def drawn(tallies: Tallies | Rows, resamples: int, rng: np.random.Generator) -> 
     """Yield bootstrap totals, in batches of bounded size."""
     step = max(1, CHUNK // width(tallies))
     for start in range(0, resamples, step):
-        yield tallies.weighted(draw_counts(tallies.n_cases, min(step, resamples - start), rng))
+        yield tallies.weighted(draw_counts(tallies.n_cases, min(step, resamples - start), rng), rough=True)
 
 
 def width(tallies: Tallies | Rows) -> int:
