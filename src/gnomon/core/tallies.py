@@ -218,8 +218,8 @@ class Tallies:
         Weights are whole numbers of 0 or more. Exact for counts below 2**53. Floats are split into two parts on
         fixed grids, coarse enough that every sum of a part is exact (Ozaki et al., 2012): neither the order of the
         rows nor the number of threads of the product can change a bit, and what cancels leaves exactly nothing.
-        ``rough`` leaves the second part out: floats are rounded to 2**-42 of the largest of their column (for a thousand
-        rows), which is enough for replicates that are compared with each other.
+        ``rough`` leaves the second part out: floats are rounded to 2**-42 of the largest of their column (for a
+        thousand rows), which is enough for replicates that are compared with each other.
         """
         factors = np.ascontiguousarray(weights, dtype=np.float64)
         most = float(factors.sum(axis=1).max(initial=1.0))
