@@ -203,6 +203,10 @@ FAMILIES: list[tuple[str, Model, tuple[Measure, ...], tuple[int, ...]]] = [
 ]
 
 
+TIED = ("scenes",)
+"""Families of a few scenes per room: many swaps give the same difference."""
+
+
 class Held:
     """Whether intervals held the score of the whole: those that say they are unreliable, and the others."""
 
@@ -278,10 +282,15 @@ def covered_by_composites() -> float:
     return float(np.mean(held))
 
 
-def distance(p_values: list[float]) -> float:
-    """Kolmogorov-Smirnov distance of p-values from the uniform distribution."""
+def distance(p_values: list[float], tied: bool = False) -> float:
+    """Kolmogorov-Smirnov distance of p-values from the uniform distribution.
+
+    Where counts are so small that swaps tie, p cannot be uniform and is on the safe side: only what is too small
+    counts.
+    """
     ordered, n = np.sort(p_values), len(p_values)
-    return float(max((np.arange(1, n + 1) / n - ordered).max(), (ordered - np.arange(n) / n).max()))
+    below = float((np.arange(1, n + 1) / n - ordered).max())
+    return below if tied else max(below, float((ordered - np.arange(n) / n).max()))
 
 
 def null_p(measure: Measure, model: Model, groups: int, seed: int) -> list[float]:
@@ -366,7 +375,8 @@ def main() -> None:
     for seed, (family, model, measures, sizes) in enumerate(FAMILIES):
         for groups in sizes:
             what = f"{family}: {measures[-1].name}, {groups} groups, {TESTS} p-values under the null"
-            promise.at_most(f"{what}: distance from uniform", distance(null_p(measures[-1], model, groups, seed)), most)
+            found = distance(null_p(measures[-1], model, groups, seed), tied=family in TIED)
+            promise.at_most(f"{what}: distance {'below' if family in TIED else 'from'} uniform", found, most)
     what = f"labels: macro_f1, mean over 2 datasets, {TESTS} p-values under the null"
     promise.at_most(f"{what}: distance from uniform", distance(null_p_of_composites()), most)
     promise.close()
