@@ -21,8 +21,8 @@ from acceptance.interval_coverage import (
     SIZE,
     TESTS,
     WHOLE,
-    Held,
     Row,
+    covered,
     distance,
     logistic,
     markdown,
@@ -32,7 +32,7 @@ from acceptance.support import Promise
 from gnomon.core.ledgers import Ledger
 from gnomon.core.rows import LedgerMeasure, Rows
 from gnomon.core.tallies import Array
-from gnomon.inference.intervals import Groups, interval, left_out, t_quantile
+from gnomon.inference.intervals import Groups, left_out, t_quantile
 from gnomon.inference.intervals import jackknife_se as spread
 from gnomon.inference.paired import compare
 from gnomon.measures.ranked import AveragePrecision, Percentile
@@ -120,19 +120,6 @@ FAMILIES: list[tuple[str, Model, tuple[LedgerMeasure, ...], tuple[int, ...]]] = 
     ("median and 90th percentile, two humps", two_humps, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
     ("median and 90th percentile, uneven groups", uneven_latencies, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
 ]
-
-
-def covered(measures: tuple[LedgerMeasure, ...], model: Model, groups: int, seed: int) -> dict[str, Held]:
-    """Draw samples and see what their intervals hold, by measure."""
-    rng = np.random.default_rng([seed, groups])
-    whole = model(rng, WHOLE).total()
-    goal = {measure.name: float(measure.score(whole).values) for measure in measures}
-    held = {measure.name: Held() for measure in measures}
-    for _ in range(SAMPLES):
-        drawn = Groups(model(rng, groups), PLAN)
-        for measure in measures:
-            held[measure.name].add(interval(measure, drawn), goal[measure.name])
-    return held
 
 
 def harder(rng: np.random.Generator, rows: Rows) -> Rows:

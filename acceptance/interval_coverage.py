@@ -12,7 +12,8 @@ uniform where both systems come from one model, judged by the Kolmogorov-Smirnov
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -220,7 +221,7 @@ class Held:
             self.hits[unreliable].append(found.low <= goal <= found.high)
 
 
-def covered(measures: tuple[Measure, ...], model: Model, groups: int, seed: int) -> dict[str, Held]:
+def covered(measures: Sequence[Measure], model: Callable[..., Any], groups: int, seed: int) -> dict[str, Held]:
     """Draw samples and see what their intervals hold, by measure."""
     rng = np.random.default_rng([seed, groups])
     whole = model(rng, WHOLE).total()
