@@ -1,11 +1,44 @@
-"""Files of several systems on one command line: ``NAME=FILE``, or a file named after itself."""
+"""Tables that a user gives: files as ``NAME=FILE`` or named after themselves, and what is in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from gnomon.core.errors import InputError, some
+
+
+@dataclass(frozen=True)
+class Source:
+    """One table given by the user: what it is called and where it came from."""
+
+    name: str
+    content: Any
+
+    @property
+    def where(self) -> str:
+        """The file, or a name for what is in memory."""
+        return os.fspath(self.content) if isinstance(self.content, (str, os.PathLike)) else f"<{self.name} in memory>"
+
+
+def systems(predictions: Sequence[Any], column: str) -> list[Source]:
+    """Return the named prediction tables of an option: ``NAME=FILE``, a file, a table, or a mapping by name.
+
+    A mapping that has ``column``, which every table has, is a table.
+    """
+    found: list[Source] = []
+    for item in predictions:
+        if isinstance(item, Mapping) and column not in item:
+            found += [Source(str(name), content) for name, content in item.items()]
+        elif isinstance(item, (str, os.PathLike)):
+            found.append(Source(*named(os.fspath(item))))
+        else:
+            found.append(Source("predictions", item))
+    check_names([source.name for source in found])
+    return found
 
 
 def named(text: str) -> tuple[str, str]:

@@ -15,7 +15,6 @@ matters.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,7 +25,7 @@ import pyarrow as pa
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array, natural_key
 from gnomon.intake.memory import table_of
-from gnomon.intake.sources import check_names, named
+from gnomon.intake.sources import Source
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
@@ -71,19 +70,6 @@ class Answers:
         )
 
 
-@dataclass(frozen=True)
-class Source:
-    """One table given by the user: what it is called and where it came from."""
-
-    name: str
-    content: Any
-
-    @property
-    def where(self) -> str:
-        """The file, or a name for what is in memory."""
-        return os.fspath(self.content) if isinstance(self.content, (str, os.PathLike)) else f"<{self.name} in memory>"
-
-
 @dataclass(frozen=True, eq=False)
 class Truth:
     """The windows of a truth table, in the order of metric, dataset and id."""
@@ -101,20 +87,6 @@ class Truth:
         for row, (metric, dataset, _) in enumerate(self.keys):
             found.setdefault((metric, dataset), []).append(row)
         return found
-
-
-def systems(predictions: Sequence[Any]) -> list[Source]:
-    """Return the named prediction tables of the option: ``NAME=FILE``, a file, or a mapping by name."""
-    found: list[Source] = []
-    for item in predictions:
-        if isinstance(item, Mapping) and "id" not in item:
-            found += [Source(str(name), content) for name, content in item.items()]
-        elif isinstance(item, (str, os.PathLike)):
-            found.append(Source(*named(os.fspath(item))))
-        else:
-            found.append(Source("predictions", item))
-    check_names([source.name for source in found])
-    return found
 
 
 def read_truth(options: ScoreOptions) -> Truth:

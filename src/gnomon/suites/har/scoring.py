@@ -19,6 +19,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.protocol import Protocol
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.intake.sources import Source, systems
 from gnomon.measures.classification import tally_cases
 from gnomon.numerics.counting import pair_counts
 from gnomon.runs.run import Evaluation
@@ -26,7 +27,7 @@ from gnomon.runs.seal import hash_file
 from gnomon.suites.har import export
 from gnomon.suites.har.metrics import METRICS, RATES, SCORINGS, family, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.predictions import Answers, Source, Truth, read_answers, read_truth, systems
+from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
 from gnomon.suites.har.vocabulary import SEVERE, TEST_LABELS, coverage, digest, group_of
 
@@ -57,7 +58,7 @@ class Scored:
 def score(options: ScoreOptions) -> list[Evaluation]:
     """Score every given system against the truth."""
     truth = read_truth(options)
-    sources = systems(options.predictions)
+    sources = systems(options.predictions, "id")
     tasks = truth.tasks()
     metrics = [metric for metric in METRICS if any(metric == own for own, _ in tasks)]
     datasets = sorted({dataset for _, dataset in tasks}, key=natural_key)

@@ -21,23 +21,10 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.signals import NONE, Labels, LabelSets
 from gnomon.core.tallies import Array, natural_key
 from gnomon.intake.memory import table_of
-from gnomon.intake.sources import check_names, named
+from gnomon.intake.sources import Source
 from gnomon.suites.labels.options import ScoreOptions
 
 ID, LABEL, GROUP = "id", "label", "group"
-
-
-@dataclass(frozen=True)
-class Source:
-    """One table given by the user: what it is called and where it came from."""
-
-    name: str
-    content: Any
-
-    @property
-    def where(self) -> str:
-        """The file, or a name for what is in memory."""
-        return os.fspath(self.content) if isinstance(self.content, (str, os.PathLike)) else f"<{self.name} in memory>"
 
 
 @dataclass(frozen=True)
@@ -73,20 +60,6 @@ class Aligned:
     """Whether there is a prediction, ``(n,)``."""
     missing: int
     extra: int
-
-
-def systems(predictions: Sequence[Any]) -> list[Source]:
-    """Return the named prediction tables of the option: ``NAME=FILE``, a file, or a mapping by name."""
-    found: list[Source] = []
-    for item in predictions:
-        if isinstance(item, Mapping) and ID not in item:
-            found += [Source(str(name), content) for name, content in item.items()]
-        elif isinstance(item, (str, os.PathLike)):
-            found.append(Source(*named(os.fspath(item))))
-        else:
-            found.append(Source("predictions", item))
-    check_names([source.name for source in found])
-    return found
 
 
 def read_truth(options: ScoreOptions) -> Truth:

@@ -20,6 +20,7 @@ from gnomon.core.systems import Spec, split
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake.memory import table_of
+from gnomon.intake.sources import Source
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import INPUTS, Evaluation
@@ -160,7 +161,7 @@ def _evaluation(
 ) -> Evaluation:
     parts = [pq.read_table(path / "labels.parquet") for path in outcome.done.values()]
     none = pa.table({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())})
-    aligned = files.read_predictions(files.Source(spec.text, pa.concat_tables([none, *parts])), truth, asked)
+    aligned = files.read_predictions(Source(spec.text, pa.concat_tables([none, *parts])), truth, asked)
     evaluation = scoring.evaluate(truth, aligned, asked)
     return replace(
         evaluation,

@@ -16,6 +16,7 @@ from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array, Tallies, natural_key, union
+from gnomon.intake.sources import Source, systems
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
@@ -31,7 +32,7 @@ ONE_GROUP = "(all rows)"
 def score(options: ScoreOptions) -> list[Evaluation]:
     """Score every given system against the truth."""
     truth = files.read_truth(options)
-    sources = files.systems(options.predictions)
+    sources = systems(options.predictions, files.ID)
     aligned = [files.read_predictions(source, truth, options) for source in sources]
     for predictions in aligned:
         if not predictions.given.any():
@@ -132,7 +133,7 @@ def _coverage(truth: files.Truth, predictions: files.Aligned, options: ScoreOpti
 
 
 def _class_findings(
-    true: tuple[str, ...], predicted: tuple[str, ...], source: files.Source, options: ScoreOptions
+    true: tuple[str, ...], predicted: tuple[str, ...], source: Source, options: ScoreOptions
 ) -> list[Finding]:
     """Find predicted labels that are never true, and a truth of one class.
 
