@@ -1,7 +1,7 @@
 """gnomon: one workbench for evaluating systems that perceive people and places through sensors.
 
-The verbs are ``score``, ``run``, ``compare``, ``search``, ``ablate``, ``audit`` and ``load``; each returns an object that
-prints as a table. Everything is loaded when first used: importing gnomon loads no numerical library.
+The verbs are ``score``, ``run``, ``compare``, ``search``, ``ablate``, ``audit`` and ``load``; each returns an object
+that prints as a table. Everything is loaded when first used: importing gnomon loads no numerical library.
 """
 
 from __future__ import annotations
