@@ -19,6 +19,7 @@ from gnomon.suites.har.datasets.catalogue import catalogue
 from gnomon.suites.har.datasets.stamps import repair
 from gnomon.suites.har.datasets.units import check_units, resting
 from gnomon.suites.har.recordings import Recording
+from gnomon.suites.har.sources import content
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, TRAIN_LABELS
 from gnomon.suites.har.windows import at_rate, cut
 
@@ -88,6 +89,43 @@ def test_a_folder_and_its_archive_are_the_same(tmp_path, name):
         assert a.subject in dataset.manifest.subjects
         assert a.label in dataset.manifest.labels.values()
     assert not list(tmp_path.rglob("*.part"))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_an_archive_in_an_archive_is_a_folder(tmp_path, name):
+    WRITERS[name](tmp_path / "a")
+    (tmp_path / "b").mkdir()
+    zipped(tmp_path / "a", tmp_path / "b" / "inner.zip")
+    (tmp_path / "b" / "broken.zip").write_bytes(b"PK no archive")
+    (tmp_path / "root").mkdir()
+    zipped(tmp_path / "b", tmp_path / "root" / "outer.zip")
+    deep = tmp_path / "folder" / "x" / "y"
+    deep.mkdir(parents=True)
+    shutil.copy(tmp_path / "b" / "inner.zip", deep)
+    dataset = REGISTRY[name]
+    plain = list(dataset.read(tmp_path / "a"))
+    for root, inside in ((tmp_path / "root", "outer.zip/inner.zip"), (tmp_path / "folder", "x/y/inner.zip")):
+        place = dataset.find(root)
+        assert inside in str(place)
+        again = list(dataset.read(place))
+        assert [one.id for one in again] == [one.id for one in plain]
+        assert all(np.array_equal(one.signals, two.signals) for one, two in zip(plain, again, strict=True))
+    before = content(dataset, dataset.find(tmp_path / "folder"))
+    shutil.copy(tmp_path / "root" / "outer.zip", deep / "inner.zip")
+    assert content(dataset, dataset.find(tmp_path / "folder")) != before
+
+
+def test_members_are_streams_too(tmp_path):
+    write_dsads(tmp_path / "a", segments=(1,), people=(1,), activities=(1,))
+    (tmp_path / "b").mkdir()
+    zipped(tmp_path / "a", tmp_path / "b" / "inner.zip")
+    zipped(tmp_path / "b", tmp_path / "outer.zip")
+    for root in (tmp_path / "a", tmp_path / "b", tmp_path / "outer.zip"):
+        place = DSADS.find(root)
+        with place.open() as files:
+            for name in DSADS.files(place):
+                with files.open(name) as stream:
+                    assert stream.read() == files.read(name) == (tmp_path / "a/data/a01/p1/s01.txt").read_bytes()
 
 
 def test_where_datasets_are(tmp_path):

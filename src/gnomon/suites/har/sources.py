@@ -105,9 +105,9 @@ def content(dataset: Dataset | TableDataset, place: Place) -> str:
         return fingerprint([_sha(path) for path in (dataset.path, *dataset.tables)])
     if place.is_archive:
         return fingerprint([place.inside, _sha(place.path)])
-    names = [name for name in place.names() if name.startswith(place.inside)]
-    read = [name for name in names if dataset.member.search(name)]
-    return fingerprint([[name.removeprefix(place.inside), _sha(place.path / name)] for name in read])
+    files = {place.file_of(name) for name in dataset.files(place)}
+    named = sorted((file.relative_to(place.path).as_posix().removeprefix(place.inside), file) for file in files)
+    return fingerprint([[name, _sha(file)] for name, file in named])
 
 
 def _sha(path: Path) -> str:

@@ -1,23 +1,31 @@
-"""Where a dataset is: a folder or a zip archive, read member by member, never unpacked to disk."""
+"""Where a dataset is: a folder or a zip archive, read member by member, never unpacked.
+
+Archives in a root and one level below are places of their own. An archive that lies deeper, or inside another one, is a
+folder: its members are called ``proband1/data/acc_walking_csv.zip/acc_walking_waist.csv``.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
+from typing import IO
 
 from gnomon.core.errors import InputError, some
-from gnomon.intake.faults import guarded, shown
+from gnomon.intake.faults import guarded, reason, shown
 from gnomon.intake.limits import DEFAULT, check_file
+from gnomon.suites.har.datasets.archives import MOST, Archive, Inner, is_archive, split
 
 DEEPEST = 8
 """Folders below a root that are looked into."""
-_MOST = 1_000_000
-_ENCRYPTED = 0x1 | 0x40
+APART = 2
+"""Folders below a root from which on an archive is a folder."""
 
 
 @dataclass(frozen=True)
@@ -37,25 +45,39 @@ class Place:
 
     def names(self) -> list[str]:
         """Return the files below, as paths with slashes, in the order of their names."""
-        return sorted(_in_archive(self.path) if self.is_archive else _in_folder(self.path))
+        return sorted(_listed(self.path) if self.is_archive else _in_folder(self.path))
+
+    def file_of(self, name: str) -> Path:
+        """Return the file on disk that holds one of the names."""
+        if self.is_archive:
+            return self.path
+        outer = split(name)[0]
+        return self.path / (outer if outer and (self.path / outer).is_file() else name)
 
     @contextmanager
     def open(self) -> Iterator[Files]:
-        """Give the files; an archive is kept open meanwhile."""
-        if not self.is_archive:
-            yield Files(self.path, None)
-            return
-        check_file(self.path, DEFAULT.raised())
-        with guarded(self.path, "not a readable zip archive"), zipfile.ZipFile(self.path) as archive:
-            yield Files(self.path, archive)
+        """Give the files; archives are kept open meanwhile."""
+        files = Files(self.path, Archive(self.path, shown(self.path)) if self.is_archive else None)
+        try:
+            yield files
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise InputError(f"{shown(self.path)}: cannot be read ({reason(error)}); obtain it again") from error
+        finally:
+            files.close()
 
 
-@dataclass(frozen=True)
 class Files:
     """The files of a place while it is open."""
 
-    root: Path
-    archive: zipfile.ZipFile | None
+    def __init__(self, root: Path, archive: Archive | None = None) -> None:
+        self.root, self.archive = root, archive
+        self.inner = Inner(lambda name: Archive(root / name, self.shown(name)))
+
+    def close(self) -> None:
+        """Close the archives that are open."""
+        self.inner.close()
+        if self.archive is not None:
+            self.archive.close()
 
     def shown(self, name: str) -> str:
         """Return how a file is called in messages."""
@@ -63,22 +85,25 @@ class Files:
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file within the limits of input."""
-        where, limits = self.shown(name), DEFAULT.raised()
-        if self.archive is None:
-            check_file(self.root / name, limits)
-            with guarded(where, "cannot be read", "check that you may read it"):
-                return (self.root / name).read_bytes()
-        with guarded(where, "cannot be read from the archive", "obtain the archive again"):
-            info = self.archive.getinfo(name)
-            _check(where, info)
-            limits.check_decoded(where, info.file_size, info.compress_size)
-            with self.archive.open(info) as file:
-                data = file.read(info.file_size + 1)
-        if len(data) != info.file_size or not data:
-            raise InputError(
-                f"{where}: {len(data)} bytes, expected {info.file_size} and some; obtain the archive again"
-            )
-        return data
+        if self.archive is not None:
+            return self.archive.read(name)
+        outer, below = split(name)
+        if below and (self.root / outer).is_file():
+            return self.inner[outer].read(below)
+        check_file(self.root / name, DEFAULT.raised())
+        with guarded(self.shown(name), "cannot be read", "check that you may read it"):
+            return (self.root / name).read_bytes()
+
+    def open(self, name: str) -> IO[bytes]:
+        """Return a file as a stream, for files that are too large to hold; the caller closes it."""
+        if self.archive is not None:
+            return self.archive.open(name)
+        outer, below = split(name)
+        if below and (self.root / outer).is_file():
+            return self.inner[outer].open(below)
+        check_file(self.root / name, DEFAULT.raised())
+        with guarded(self.shown(name), "cannot be read", "check that you may read it"):
+            return (self.root / name).open("rb")
 
 
 def candidates(root: str | os.PathLike[str]) -> list[Place]:
@@ -112,21 +137,24 @@ def _in_folder(root: Path) -> Iterator[str]:
         here = Path(folder).relative_to(root)
         below[:] = sorted(name for name in below if not name.startswith(".")) if len(here.parts) < DEEPEST else []
         count += len(files)
-        if count > _MOST:
-            raise InputError(f"{shown(root)}: more than {_MOST:,} files; name the folder of the dataset")
-        yield from ((here / name).as_posix() for name in files)
+        if count > MOST:
+            raise InputError(f"{shown(root)}: more than {MOST:,} files; name the folder of the dataset")
+        for name in files:
+            path = (here / name).as_posix()
+            if is_archive(name) and len(here.parts) >= APART and zipfile.is_zipfile(root / path):
+                yield from (f"{path}/{member}" for member in _listed(root / path))
+            else:
+                yield path
 
 
-def _in_archive(path: Path) -> list[str]:
-    with guarded(path, "not a readable zip archive", "obtain it again"), zipfile.ZipFile(path) as archive:
-        names = [info.filename for info in archive.infolist() if not info.is_dir()]
-    if len(names) > _MOST:
-        raise InputError(f"{shown(path)}: {len(names):,} members, expected at most {_MOST:,}")
-    return [name for name in names if not name.startswith("__MACOSX/")]
+def _listed(path: Path) -> tuple[str, ...]:
+    found = path.stat()
+    return _members(path, found.st_mtime_ns, found.st_size)
 
 
-def _check(where: str, info: zipfile.ZipInfo) -> None:
-    if info.flag_bits & _ENCRYPTED:
-        raise InputError(f"{where}: is encrypted; store it without a password")
-    if info.filename.startswith("/") or ".." in info.filename.split("/") or "\\" in info.orig_filename:
-        raise InputError(f"{where}: leaves its archive by its name; obtain the archive again")
+@lru_cache(maxsize=4096)
+def _members(path: Path, *state: int) -> tuple[str, ...]:
+    """List an archive once, and again when it has changed: one inside another has to be copied out for that."""
+    del state
+    with Archive(path, shown(path)) as archive:
+        return tuple(archive.names())
