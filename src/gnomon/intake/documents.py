@@ -27,9 +27,9 @@ def read_bytes(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> bytes:
     if (size := check_file(path, limits.raised())) > most:
         raise _too_large(path, size, most)
     with guarded(path, "cannot be read", "check that you may read it"), Path(path).open("rb") as file:
-        data = file.read(most + 1)
-    if len(data) > most:  # it grew after the first look
-        raise _too_large(path, len(data), most)
+        data = file.read(size + 1)
+    if len(data) > size:
+        raise InputError(f"{shown(path)}: grew beyond {size} bytes while it was read; wait until it is written")
     return data
 
 

@@ -12,6 +12,7 @@ Class sets
 ----------
 ``union``    classes that occur in truth or prediction
 ``present``  classes that occur in truth
+``fixed``    classes that the tallies list (field ``listed``), whether they occur or not; union where they list none
 a tuple      exactly these, whether they occur or not
 
 A ratio 0/0 takes the value ``zero_division`` (0 or 1); with ``None`` that class is left out of a mean,
@@ -20,7 +21,6 @@ and a single class's value is undefined.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -38,7 +38,7 @@ ZeroDivision = Literal[0, 1] | None
 
 def check(classes: ClassSet, zero_division: ZeroDivision, average: str = "macro") -> None:
     """Refuse parameters that mean nothing."""
-    if isinstance(classes, str) and classes not in ("union", "present"):
+    if isinstance(classes, str) and classes not in ("union", "present", "fixed"):
         raise InputError(f"classes: expected 'union', 'present' or a list of labels, but got {classes!r}")
     if not isinstance(classes, str) and len(set(classes)) != len(classes):
         raise InputError(f"classes: expected distinct labels, but got {list(classes)!r}")
@@ -50,7 +50,7 @@ def check(classes: ClassSet, zero_division: ZeroDivision, average: str = "macro"
 
 def suffix(classes: ClassSet) -> str:
     """Return what a class set adds to a measure's name."""
-    return "" if classes == "union" else "_present" if classes == "present" else "_listed"
+    return {"union": "", "present": "_present", "fixed": "_fixed"}.get(str(classes), "_listed")
 
 
 def ratios(kind: Kind, totals: Totals) -> tuple[Array, Array]:
@@ -81,9 +81,9 @@ def members(classes: ClassSet, totals: Totals, frozen: Array | None) -> Array:
     With a frozen set (classes supported on the whole), a member without support here is skipped.
     """
     support = supported(classes, totals)
-    if isinstance(classes, str):
+    if classes in ("union", "present"):
         return support if frozen is None else support & frozen
-    listed = _listed(classes, totals.axes["class"])
+    listed = _listed(classes, totals)
     if frozen is None:
         return np.broadcast_to(listed, support.shape)
     return np.asarray(listed & (support | ~frozen))
@@ -92,7 +92,7 @@ def members(classes: ClassSet, totals: Totals, frozen: Array | None) -> Array:
 def freeze(classes: ClassSet, totals: Totals) -> Array:
     """Return the classes of the set that have support on the whole, ``(classes,)``."""
     support = supported(classes, totals)
-    return support if isinstance(classes, str) else support & _listed(classes, totals.axes["class"])
+    return support if classes in ("union", "present") else support & _listed(classes, totals)
 
 
 def averaged(
@@ -133,9 +133,12 @@ def why_undefined(classes: ClassSet, average: Average, totals: Totals) -> str:
     return "none of the listed classes has a defined value"
 
 
-def _listed(classes: Sequence[str], axis: Sequence[str]) -> Array:
-    wanted = set(classes)
-    return np.array([label in wanted for label in axis], dtype=np.bool_)
+def _listed(classes: ClassSet, totals: Totals) -> Array:
+    """Return which classes of the axis are on the list, ``(*batch, classes)``."""
+    if classes == "fixed":
+        listed = totals["listed"] > 0
+        return np.asarray(np.where(listed.any(axis=-1, keepdims=True), listed, supported("union", totals)))
+    return np.array([label in set(classes) for label in totals.axes["class"]], dtype=np.bool_)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from gnomon.inference.intervals import Plan
 from gnomon.inference.scoring import grouped, score
 from gnomon.measures.classification import F1, Accuracy, tally_cases
 from gnomon.suites.har import metrics
-from gnomon.suites.har.metrics import MeanAccuracy, MeanF1, TaskAccuracy, TaskF1, best, native, spread
+from gnomon.suites.har.metrics import MeanAccuracy, MeanF1, TaskAccuracy, TaskF1, best, listed, native, spread
 from gnomon.suites.har.vocabulary import LABELS, group_of, mask
 from gnomon.testing import check
 
@@ -81,11 +81,8 @@ def _drawn(rng, classes, subjects, n):
     truth, answer = rng.integers(0, classes, n), rng.integers(0, classes, n)
     answer = np.where(rng.random(n) < 0.6, truth, answer)
     names = tuple(f"c{i}" for i in range(classes))
-    return (
-        truth,
-        answer,
-        tally_cases(Labels(truth, names), Labels(answer, names), rng.integers(0, subjects, n), subjects),
-    )
+    counted = tally_cases(Labels(truth, names), Labels(answer, names), rng.integers(0, subjects, n), subjects)
+    return truth, answer, listed(counted)
 
 
 def test_means_over_datasets_agree_with_scikit_learn():
@@ -99,6 +96,26 @@ def test_means_over_datasets_agree_with_scikit_learn():
         expected = np.mean([f1_score(t, p, average=average, zero_division=0) for t, p, _ in drawn])
         measure = MeanF1("zs-open", names, "native", average)
         assert float(measure.score(totals).values) == pytest.approx(expected, abs=1e-12)
+
+
+def test_macro_f1_over_a_fixed_list_agrees_with_scikit_learn():
+    """Labels that nobody has and nobody answers count as 0; answers outside the list are wrong and no class."""
+    rng = np.random.default_rng(5)
+    names, asked = tuple("abcdef"), ("a", "b", "c", "f")
+    parts, expected = [], []
+    for n in (200, 70):
+        truth, answer = rng.integers(0, 3, n), rng.integers(0, 5, n)
+        answer = np.where(rng.random(n) < 0.5, truth, answer)
+        counted = tally_cases(Labels(truth, names), Labels(answer, names), rng.integers(0, 4, n), 4)
+        parts.append(listed(counted, asked))
+        expected.append(f1_score(truth, answer, labels=[0, 1, 2, 5], average="macro", zero_division=0))
+        one = TaskF1("macro", "fixed", 0, "sup-1", "x")
+        assert float(one.score(parts[-1].total()).values) == pytest.approx(expected[-1], abs=1e-12)
+        frozen = one.score(parts[-1].total(), one.freeze(parts[-1].total()))
+        assert float(frozen.values) == pytest.approx(expected[-1], abs=1e-12)
+    joined = _joined(parts, ("x", "y")).total()
+    mean = MeanF1("sup-1", ("x", "y"))
+    assert float(mean.score(joined, mean.freeze(joined)).values) == pytest.approx(np.mean(expected), abs=1e-12)
 
 
 def test_a_mean_without_a_dataset_is_undefined_with_its_name():

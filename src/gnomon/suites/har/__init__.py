@@ -4,7 +4,7 @@ A case is a recording; a group is a subject of a dataset.
 """
 
 from gnomon.core.suite import Suite, Verb
-from gnomon.suites.har.options import RunOptions, ScoreOptions, TemplateOptions
+from gnomon.suites.har.options import RunOptions, ScoreOptions, SimulateOptions, TemplateOptions
 
 SUITE = Suite(
     name="har",
@@ -13,6 +13,11 @@ SUITE = Suite(
         "score": Verb(ScoreOptions, "gnomon.suites.har.scoring:score", "score labels of windows predicted elsewhere"),
         "run": Verb(RunOptions, "gnomon.suites.har.running:run", "train models on datasets, test them on others"),
         "template": Verb(TemplateOptions, "gnomon.suites.har.template:template", "write a small example pair"),
+        "simulate": Verb(
+            SimulateOptions,
+            "gnomon.suites.har.simulate:simulate",
+            "write generated recordings as the fourteen datasets",
+        ),
     },
     tables="gnomon.suites.har.views:tables",
     demo="gnomon.suites.har.demo:steps",

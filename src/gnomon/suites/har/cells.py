@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import pickle
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,13 +26,17 @@ from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
 from gnomon.suites.har import sources, systems
 from gnomon.suites.har.metrics import RATES, best
+from gnomon.suites.har.predictions import labels_of
 from gnomon.suites.har.protocol import Drawing, capped, split
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.splits import SEED
 from gnomon.suites.har.systems import Conditions
-from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
+from gnomon.suites.har.vocabulary import LABELS, mask
 
-STATE, FACTS, ANSWERS, SCORES = "model.pickle", "facts.json", "answers.parquet", "scores.npz"
+STATE, FACTS, ANSWERS = "model.pickle", "facts.json", "answers.parquet"
+ROWS, OPEN, OWN = "rows.npy", "scores_87.npy", "scores_own.npy"
+BLOCK = 4096
+"""Windows that a system is asked about at a time."""
 CODE = {label: index for index, label in enumerate(LABELS)}
 
 
@@ -51,7 +56,7 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
     conditions = Conditions(**arguments["conditions"])
     pieces = [sources.load(needs[name]) for name in arguments["training"]]
     rows = training_rows(pieces, arguments["most"], conditions.seed)
-    pieces = [piece.take(own) for piece, own in zip(pieces, rows, strict=True)]
+    pieces = [piece if len(own) == len(piece) else piece.take(own) for piece, own in zip(pieces, rows, strict=True)]
     codes = np.array([CODE[label] for piece in pieces for label in piece.labels], dtype=np.int64)
     begun, spent = time.perf_counter(), time.process_time()
     facts = system.fit(pieces, codes, conditions)
@@ -82,32 +87,51 @@ def zero_shot(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     system = _loaded(arguments["system"], needs["fitted"])
     found = sources.load(needs["windows"])
     rows = capped(np.arange(len(found)), arguments["most"], SEED, "scored windows")
-    chosen, own = found.take(rows), classes_of(found)
+    own = classes_of(found)
     where = f"{arguments['system']} on {found.dataset}"
-    scores: dict[str, Any] = {}
+    np.save(out / ROWS, rows)
     if systems.text_aligned(system):
-        scores["open"] = _checked(system.score_labels(chosen, LABELS), len(rows), len(LABELS), where)
-        scores["own"] = _checked(system.score_labels(chosen, own), len(rows), len(own), where)
+        for file, labels in ((OPEN, LABELS), (OWN, own)):
+            _score(partial(_over, system, labels), found, rows, len(labels), where, out / file)
     else:
-        scores["open"] = _checked(system.scores(chosen), len(rows), len(LABELS), where)
-    np.savez(out / SCORES, rows=rows, **scores)
+        _score(system.scores, found, rows, len(LABELS), where, out / OPEN)
     (out / FACTS).write_bytes(encode_pretty({"fitted": _facts(needs["fitted"])}))
+
+
+def _over(system: Any, labels: Sequence[str], windows: Windows) -> Any:
+    return system.score_labels(windows, labels)
+
+
+def _score(
+    asked: Callable[[Windows], Any], found: Windows, rows: Array, labels: int, where: str, path: Path | None
+) -> Array:
+    """Return the scores of windows, asked for and checked a block at a time; on disk where a path is given."""
+    shape = (len(rows), labels)
+    scores = np.lib.format.open_memmap(path, "w+", np.float64, shape) if path and len(rows) else np.empty(shape)
+    for start in range(0, len(rows), BLOCK):
+        block = rows[start : start + BLOCK]
+        scores[start : start + BLOCK] = _checked(asked(found.take(block)), len(block), labels, where)
+    if path and not len(rows):
+        np.save(path, scores)
+    return scores
 
 
 def answer(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Cell: the answers of zero-shot scores under a metric."""
     found = sources.load(needs["windows"])
-    own = classes_of(found)
-    with np.load(needs["scores"] / SCORES, allow_pickle=False) as stored:
-        rows, scores = stored["rows"], dict(stored)
-    if arguments["metric"] == "zs-open":
-        answers = best(scores["open"], LABELS)
-    elif "own" in scores:
-        answers = best(scores["own"], own)
-    else:
-        answers = best(scores["open"], LABELS, mask(found.dataset, own))
-    fitted = _facts(needs["scores"])["fitted"]
-    _write(out, rows, answers, {"n_train": fitted["windows"], "fitted": fitted})
+    own, folder = classes_of(found), needs["scores"]
+    rows = np.load(folder / ROWS, allow_pickle=False)
+    labels: Sequence[str] = LABELS
+    allowed = None
+    file = OPEN
+    if arguments["metric"] != "zs-open" and (folder / OWN).is_file():
+        file, labels = OWN, own
+    elif arguments["metric"] != "zs-open":
+        allowed = mask(found.dataset, own)
+    scores = np.load(folder / file, mmap_mode="r", allow_pickle=False)
+    answers = [best(np.asarray(scores[k : k + BLOCK]), labels, allowed) for k in range(0, len(rows), BLOCK)]
+    fitted = _facts(folder)["fitted"]
+    _write(out, rows, np.concatenate([np.zeros(0, object), *answers]), {"n_train": fitted["windows"], "fitted": fitted})
 
 
 def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
@@ -128,7 +152,7 @@ def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     )
     took = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - spent}
     where = f"{arguments['system']} fine-tuned on {found.dataset}"
-    scores = _checked(model.scores(found.take(rows)), len(rows), len(classes), where)
+    scores = _score(model.scores, found, rows, len(classes), where, None)
     facts = dict(getattr(model, "facts", {}))
     record = {"n_train": len(part.labelled), "fine_tuned": {**took, **facts}, "fitted": _facts(needs["fitted"])}
     _write(out, rows, best(scores, classes), record)
@@ -136,9 +160,7 @@ def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
 
 def classes_of(windows: Windows) -> tuple[str, ...]:
     """Return the labels of a test dataset: its fixed list, or those that occur where it has none."""
-    own = TEST_LABELS.get(windows.dataset)
-    there = set(windows.labels)
-    return own if own is not None and there <= set(own) else tuple(sorted(there))
+    return labels_of(windows.dataset, windows.labels)
 
 
 @dataclass(frozen=True)

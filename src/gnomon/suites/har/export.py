@@ -10,9 +10,10 @@ cent, number of samples, number of training samples, for each dataset and metric
                               "n_train_samples": 3000},
          "zero_shot_closed": {...}, "1pct_supervised": {...}, "10pct_supervised": {...}}}}
 
-Values are those of the native scoring; macro-F1 is over the union of classes in truth and answer. Undefined values are
-null. ``variant``, ``profile``, ``vocabulary`` (hash of the labels and groups) and ``seed`` are further keys. Where
-several variants or seeds were run, the file holds the published variant, and the first seed.
+Values are those of the native scoring; macro-F1 is over the labels of the dataset where answers are scored by exact
+label, else over the union of groups in truth and answer. Undefined values are null. ``variant``, ``profile``,
+``vocabulary`` (hash of the labels and groups) and ``seed`` are further keys. Where several variants or seeds were run,
+the file holds the published variant, and the first seed.
 """
 
 from __future__ import annotations
@@ -77,8 +78,8 @@ def _entry(item: Evaluation, metric: str, dataset: str) -> dict[str, Any]:
     task = item.facts["tasks"].get(f"{metric} {dataset}", {})
     return {
         "accuracy": _per_cent(item, TaskAccuracy(metric, dataset)),
-        "f1_macro": _per_cent(item, TaskF1("macro", "union", 0, metric, dataset)),
-        "f1_weighted": _per_cent(item, TaskF1("weighted", "union", 0, metric, dataset)),
+        "f1_macro": _per_cent(item, TaskF1("macro", "fixed", 0, metric, dataset)),
+        "f1_weighted": _per_cent(item, TaskF1("weighted", "fixed", 0, metric, dataset)),
         "n_samples": task.get("n", 0),
         "n_train_samples": task.get("n_train"),
     }

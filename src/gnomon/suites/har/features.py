@@ -47,8 +47,12 @@ def features(windows: Windows) -> Array:
     out = np.zeros((len(windows), len(NAMES)))
     for start in range(0, len(windows), BLOCK):
         rows = slice(start, min(start + BLOCK, len(windows)))
-        patterns, which = np.unique(np.asarray(windows.valid[rows]), axis=0, return_inverse=True)
+        valid = np.asarray(windows.valid[rows])
         signals = np.asarray(windows.signals[rows], dtype=np.float64)
+        if valid.all() and valid.size:
+            out[rows] = _block(signals, windows.mask, windows.rate_hz)
+            continue
+        patterns, which = np.unique(valid, axis=0, return_inverse=True)
         for index, pattern in enumerate(patterns):
             chosen = np.flatnonzero(which.ravel() == index)
             if pattern.any():

@@ -20,10 +20,11 @@ native scorings are not on a par.
 
 Measures
 --------
-Accuracy, macro-F1 over the union of classes in truth and answer (as published; 0/0 is 0), the same over classes in
-truth, weighted F1, all as in :mod:`gnomon.measures.classification`. A measure belongs to one metric and one dataset, or
-is the plain mean over the main datasets: every dataset has the same weight however large it is. They are shown in per
-cent and stored as shares.
+Accuracy, macro-F1 (0/0 is 0), the same over classes in truth, weighted F1, all as in
+:mod:`gnomon.measures.classification`. Macro-F1 is over the classes that are published: the fixed list of the dataset's
+labels where answers are scored by exact label natively, else the union of classes in truth and answer. A measure
+belongs to one metric and one dataset, or is the plain mean over the main datasets: every dataset has the same weight
+however large it is. They are shown in per cent and stored as shares.
 
 The mean is a measure of its own (and not put together from the scores of datasets afterwards), so that a run has one
 headline, and so that intervals, paired comparison and the gap between variants hold for it as for any other. Its
@@ -58,12 +59,16 @@ RATES: Mapping[str, float] = {"sup-1": 0.01, "sup-10": 0.1}
 SCORINGS = ("native", "group", "exact")
 Scoring = Literal["native", "group", "exact"]
 PER_CENT = Shown(100.0, "%", 1)
+TASK_LAYOUT = (*LAYOUT, Field("listed", ("class",)))
+"""Counts by class, and whether a class is on the fixed list of the dataset (in every case that has a window)."""
 DATASETS_LAYOUT = (
     Field("tp", ("dataset", "class")),
     Field("truth", ("dataset", "class")),
     Field("predicted", ("dataset", "class")),
     Field("n", ("dataset",)),
+    Field("listed", ("dataset", "class")),
 )
+_TABLES = ("tp", "truth", "predicted", "listed")
 
 
 def native(metric: str, text_aligned: bool) -> Scoring:
@@ -117,6 +122,7 @@ class TaskAccuracy(Accuracy):
     metric: str = "zs-open"
     dataset: str = ""
     scoring: Scoring = "native"
+    layout: ClassVar[tuple[Field, ...]] = TASK_LAYOUT
     shown: ClassVar[Shown | None] = PER_CENT
 
     def __post_init__(self) -> None:
@@ -126,6 +132,10 @@ class TaskAccuracy(Accuracy):
     def name(self) -> str:
         """Column key."""
         return title("accuracy", self.metric, self.dataset, self.scoring)
+
+    def tally(self, truth: Labels, prediction: Labels) -> Tallies:
+        """Count one case, without a fixed list."""
+        return listed(super().tally(truth, prediction))
 
     def why(self, totals: Totals) -> str:
         """Only without windows."""
@@ -140,6 +150,7 @@ class TaskF1(F1):
     metric: str = "zs-open"
     dataset: str = ""
     scoring: Scoring = "native"
+    layout: ClassVar[tuple[Field, ...]] = TASK_LAYOUT
     shown: ClassVar[Shown | None] = PER_CENT
 
     def __post_init__(self) -> None:
@@ -149,8 +160,12 @@ class TaskF1(F1):
     @property
     def name(self) -> str:
         """Column key; the class set is part of it unless it is the published one."""
-        own = f"{self.average}_f1{averaging.suffix(self.classes)}"
+        own = f"{self.average}_f1{_suffix(self.classes)}"
         return title(own, self.metric, self.dataset, self.scoring)
+
+    def tally(self, truth: Labels, prediction: Labels) -> Tallies:
+        """Count one case, without a fixed list."""
+        return listed(super().tally(truth, prediction))
 
 
 @dataclass(frozen=True)
@@ -172,7 +187,7 @@ class _OverDatasets(Measure):
         """Count one case of the first dataset."""
         if len(truth) != len(prediction):
             raise InputError(f"expected as many answers as truths, but got {len(prediction)} and {len(truth)}")
-        counted = tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
+        counted = listed(tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1))
         return spread(counted, np.zeros(1, dtype=np.int64), self.datasets)
 
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
@@ -197,9 +212,8 @@ class _OverDatasets(Measure):
     def parts(self, totals: Totals) -> list[Totals]:
         """Return the totals of every dataset by itself."""
         axes = {"class": totals.axes["class"]}
-        tables = ("tp", "truth", "predicted")
         return [
-            Totals({**{f: totals[f][..., d, :] for f in tables}, "n": totals["n"][..., d]}, axes, totals.batch)
+            Totals({**{f: totals[f][..., d, :] for f in _TABLES}, "n": totals["n"][..., d]}, axes, totals.batch)
             for d in range(len(totals.axes["dataset"]))
         ]
 
@@ -231,7 +245,7 @@ class MeanF1(_OverDatasets):
     """Mean over datasets of an averaged F1 under one metric."""
 
     average: Average = "macro"
-    classes: ClassSet = "union"
+    classes: ClassSet = "fixed"
     title: ClassVar[str] = "mean F1"
 
     def __post_init__(self) -> None:
@@ -241,7 +255,7 @@ class MeanF1(_OverDatasets):
     @property
     def name(self) -> str:
         """Column key; the class set is part of it unless it is the published one."""
-        return title(f"{self.average}_f1{averaging.suffix(self.classes)}", self.metric, "", self.scoring)
+        return title(f"{self.average}_f1{_suffix(self.classes)}", self.metric, "", self.scoring)
 
     def freeze(self, totals: Totals) -> Array:
         """Resolve the class set of every dataset on the whole, ``(datasets, classes)``."""
@@ -270,7 +284,7 @@ def spread(counted: Tallies, dataset: Array, datasets: Sequence[str]) -> Tallies
     """Give tallies by class an axis of datasets; ``dataset`` holds the place of every case among `datasets`."""
     rows, k = np.arange(counted.n_cases), len(counted.axes["class"])
     fields: dict[str, Array] = {}
-    for name in ("tp", "truth", "predicted"):
+    for name in _TABLES:
         fields[name] = np.zeros((counted.n_cases, len(datasets), k), dtype=np.int64)
         fields[name][rows, dataset] = counted.fields[name]
     fields["n"] = np.zeros((counted.n_cases, len(datasets)), dtype=np.int64)
@@ -281,18 +295,30 @@ def spread(counted: Tallies, dataset: Array, datasets: Sequence[str]) -> Tallies
 def none(n_cases: int) -> Tallies:
     """Return the tallies by class of cases of which nothing was scored."""
     empty: Array = np.zeros((n_cases, 0), dtype=np.int64)
-    fields = {field.name: empty if field.axes else np.zeros(n_cases, dtype=np.int64) for field in LAYOUT}
-    return Tallies(LAYOUT, {"class": ()}, fields)
+    fields = {field.name: empty if field.axes else np.zeros(n_cases, dtype=np.int64) for field in TASK_LAYOUT}
+    return Tallies(TASK_LAYOUT, {"class": ()}, fields)
+
+
+def listed(counted: Tallies, labels: Sequence[str] = ()) -> Tallies:
+    """Mark the classes that are on a fixed list, in every case that has a window; they have to be on the axis."""
+    on = np.array([label in labels for label in counted.axes["class"]], dtype=np.int64)
+    marks = np.minimum(counted.fields["n"], 1)[:, np.newaxis] * on
+    return Tallies(TASK_LAYOUT, counted.axes, {**counted.fields, "listed": marks})
+
+
+def _suffix(classes: ClassSet) -> str:
+    return "" if classes == "fixed" else "_union" if classes == "union" else averaging.suffix(classes)
 
 
 MEASURES: tuple[Measure, ...] = (
     TaskAccuracy("zs-open", "motionsense"),
-    TaskF1("macro", "union", 0, "zs-open", "motionsense"),
+    TaskF1("macro", "fixed", 0, "zs-open", "motionsense"),
     TaskF1("macro", "present", 0, "sup-1", "motionsense", "exact"),
-    TaskF1("weighted", "union", 0, "sup-1", "motionsense"),
+    TaskF1("weighted", "fixed", 0, "sup-1", "motionsense"),
     MeanAccuracy("zs-open", ("motionsense",)),
     MeanF1("zs-open", ("motionsense",)),
     MeanF1("zs-closed", ("motionsense",), "group", "macro", "present"),
     MeanF1("sup-10", ("motionsense",), "native", "weighted"),
+    MeanF1("sup-10", ("motionsense",), "native", "macro", "union"),
 )
 """An example of every kind, so that runs can be read back."""

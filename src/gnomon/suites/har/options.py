@@ -112,3 +112,21 @@ class TemplateOptions:
 
     directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
     format: Annotated[str, Option("file format", choices=FORMATS)] = "csv"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulateOptions:
+    """``gnomon simulate har``."""
+
+    directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
+    subjects: Annotated[int, Option("subjects of each dataset, at most as many as it has", low=1, high=1_000)] = 3
+    minutes: Annotated[
+        float,
+        Option(
+            "minutes of each subject, over all its activities; each gets eight seconds or more", low=0.1, high=600.0
+        ),
+    ] = 3.0
+    datasets: Annotated[
+        tuple[str, ...], Option("datasets to write, with commas or repeated  [default: all fourteen]", metavar="NAME")
+    ] = ()
+    seed: Annotated[int, Option("seed of every random number", low=0)] = 0

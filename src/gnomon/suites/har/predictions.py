@@ -15,7 +15,7 @@ matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +52,8 @@ class Answers:
     """The native one: ``group`` or ``exact``."""
     n_train: int | None = None
     """Labelled windows that the system was trained on; None where that is not known."""
+    classes: tuple[str, ...] = ()
+    """The fixed list of labels that macro-F1 is over where answers are scored by exact label; may be empty."""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -133,7 +135,8 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
     for (metric, dataset), rows in truth.tasks().items():
         kept = [row for row in rows if options.missing != "skip" or truth.keys[row] in row_of]
         given = [row_of.get(truth.keys[row], -1) for row in kept]
-        own = {truth.labels[row] for row in rows} | set(TEST_LABELS.get(dataset, ()))
+        there = {truth.labels[row] for row in rows}
+        own = there | set(TEST_LABELS.get(dataset, ()))
         found.append(
             Answers(
                 metric,
@@ -144,9 +147,16 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
                 truth=tuple(truth.labels[row] for row in kept),
                 answers=answer.of(given, metric, own),
                 scoring=native(metric, options.text_aligned),
+                classes=labels_of(dataset, there),
             )
         )
     return found
+
+
+def labels_of(dataset: str, there: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of a test dataset: its fixed list, or those that occur where it has none or another one."""
+    own, found = TEST_LABELS.get(dataset), set(there)
+    return own if own is not None and found <= set(own) else tuple(sorted(found))
 
 
 @dataclass(frozen=True, eq=False)

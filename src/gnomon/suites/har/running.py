@@ -257,6 +257,7 @@ def _answers(
                     tuple(label for one in done for label in one.answers),
                     native(metric, aligned),
                     round(sum(fact["n_train"] for fact in facts) / len(facts)),
+                    cells.classes_of(data.windows[place.name]),
                     {"windows": len(data.windows[place.name]), **_training(facts)},
                 )
             )

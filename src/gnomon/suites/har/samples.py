@@ -50,7 +50,7 @@ def of(pieces: Sequence[Piece]) -> Samples:
         found, index = piece.windows, piece.rows.tolist()
         columns["id"] += [found.ids[i] for i in index]
         columns["case"] += [case_id(found.dataset, found.subjects[i], found.recordings[i]) for i in index]
-        columns["digest"] += [piece.about.digests[i] for i in index]
+        columns["digest"] += [digest.decode() for digest in piece.about.digests[piece.rows].tolist()]
         columns["subject"] += [join((found.dataset, found.subjects[i])) for i in index]
         columns["to"] += [group_of(found.labels[i]) for i in index]
         for key, value in (("part", piece.part), ("fold", piece.fold), ("dataset", found.dataset)):

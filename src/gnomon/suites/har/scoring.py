@@ -25,9 +25,9 @@ from gnomon.numerics.counting import pair_counts
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import export
-from gnomon.suites.har.metrics import METRICS, RATES, SCORINGS, family, mean_family, none, spread
+from gnomon.suites.har.metrics import METRICS, RATES, SCORINGS, family, listed, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
+from gnomon.suites.har.predictions import Answers, Truth, labels_of, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
 from gnomon.suites.har.vocabulary import SEVERE, TEST_LABELS, coverage, digest, group_of
 
@@ -104,7 +104,8 @@ def evaluation(answers: Sequence[Answers], about: Scored) -> Evaluation:
             for name in parts:
                 if (item := by_task.get((metric, name))) is not None:
                     truth, answer = _labels(item, scoring)
-                    parts[name] = tally_cases(truth, answer, place[metric, name], len(roster))
+                    counted = tally_cases(truth, answer, place[metric, name], len(roster))
+                    parts[name] = listed(counted, _list(item, scoring))
                     if scoring == "native":
                         ledger = _confusion(truth, answer, place[metric, name])
                         ledgers[f"confusion_{family(metric, [name], scoring)}"] = ledger
@@ -165,10 +166,15 @@ def _cases(answers: Sequence[Answers], further: Iterable[Path3]) -> tuple[Roster
 def _labels(item: Answers, scoring: str) -> tuple[Labels, Labels]:
     grouped = (item.scoring if scoring == "native" else scoring) == "group"
     truth, answer = ([group_of(x) if grouped and x else x for x in side] for side in (item.truth, item.answers))
-    classes = tuple(sorted({*truth, *answer} - {""}, key=natural_key))
+    classes = tuple(sorted({*truth, *answer, *_list(item, scoring)} - {""}, key=natural_key))
     code = {label: index for index, label in enumerate(classes)} | {"": NONE}
     sides = [np.fromiter((code[label] for label in side), np.int64, len(side)) for side in (truth, answer)]
     return Labels(sides[0], classes), Labels(sides[1], classes)
+
+
+def _list(item: Answers, scoring: str) -> tuple[str, ...]:
+    """Return the fixed list of labels; none where the native scoring is by group, or groups are counted."""
+    return item.classes if item.scoring == "exact" and scoring != "group" else ()
 
 
 def _confusion(truth: Labels, answer: Labels, case: Array) -> Ledger:
@@ -213,9 +219,7 @@ def _facts(answers: Sequence[Answers]) -> dict[str, Any]:
 
 def _covered(item: Answers) -> dict[str, Any]:
     counts = {label: item.truth.count(label) for label in dict.fromkeys(item.truth)}
-    own = TEST_LABELS.get(item.dataset)
-    known = own if own is not None and set(counts) <= set(own) else tuple(sorted(counts))
-    found = asdict(coverage(item.dataset, counts, known))
+    found = asdict(coverage(item.dataset, counts, labels_of(item.dataset, counts)))
     return {**found, "unmappable": list(found["unmappable"])}
 
 

@@ -22,13 +22,12 @@ from gnomon.core.tallies import Array
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import windows as cutting
 from gnomon.suites.har.datasets import REGISTRY, Dataset, Place, TableDataset, found
-from gnomon.suites.har.recordings import Manifest, Recording, Windows
+from gnomon.suites.har.recordings import Manifest, Windows
 from gnomon.suites.har.splits import SEED
+from gnomon.suites.har.spool import Spool
 from gnomon.suites.har.vocabulary import LABELS, group_of
 
-WINDOWS, ABOUT = "windows", "about.json"
-BATCH = 64
-"""Recordings whose windows are made at a time."""
+WINDOWS, ABOUT, DIGESTS = "windows", "about.json", "digests.npy"
 PRECUT, CONTINUOUS = "precut", "continuous"
 
 
@@ -59,8 +58,8 @@ class Located:
 class About:
     """What is known of prepared windows besides themselves."""
 
-    digests: tuple[str, ...]
-    """Hash of the content of every window."""
+    digests: Array
+    """``(n,)`` bytes: hash of the content of every window."""
     extents: Mapping[str, tuple[float, float]]
     """First and last second of every recording, half-open."""
     magnitudes: Mapping[str, float]
@@ -126,40 +125,40 @@ def _hashed(path: Path, *state: int) -> str:
 def code() -> str:
     """Return the hash of the code that reads recordings and cuts windows."""
     here = Path(__file__).parent
-    files = [here / f"{name}.py" for name in ("recordings", "windows", "resampling", "stored", "sources")]
+    files = [here / f"{name}.py" for name in ("recordings", "windows", "resampling", "stored", "spool", "sources")]
     files += sorted((here / "datasets").glob("*.py"))
     return digest(path.read_bytes() for path in files)
 
 
 def prepare(asked: Asked, root: str, out: Path) -> None:
-    """Read a dataset, cut its windows, and store them with what an audit wants to know."""
+    """Read a dataset, cut its windows, and store them with what an audit wants to know; memory is that of a batch."""
     dataset, places = found(root)[asked.dataset]
-    recordings = list(dataset.read(places[0], asked.variant))
-    if not recordings:
-        raise InputError(f"{places[0]}: no recording of {asked.dataset}; see gnomon data check {root}")
-    hashes: list[str] = []
-    cutting.store(_hashed_batches(_batches(recordings, asked, dataset.manifest), hashes), out / WINDOWS)
-    (out / ABOUT).write_bytes(encode_pretty({"digests": hashes, **_about(recordings)}))
+    out.mkdir(parents=True, exist_ok=True)
+    with Spool(out) as spool:
+        for recording in dataset.read(places[0], asked.variant):
+            spool.add(recording)
+        if not len(spool):
+            raise InputError(f"{places[0]}: no recording of {asked.dataset}; see gnomon data check {root}")
+        hashes: list[Array] = []
+        cutting.store(_hashed_batches(_batches(spool, asked, dataset.manifest), hashes), out / WINDOWS)
+        np.save(out / DIGESTS, np.concatenate(hashes))
+        (out / ABOUT).write_bytes(encode_pretty(spool.about()))
 
 
-def _batches(recordings: Sequence[Recording], asked: Asked, manifest: Manifest) -> Iterator[Windows]:
+def _batches(spool: Spool, asked: Asked, manifest: Manifest) -> Iterator[Windows]:
     """Yield windows of some recordings at a time, all with the channels that every recording has."""
-    if asked.cutting == PRECUT:
-        yield cutting.at_rate(recordings, cutting.published_precut(recordings, SEED), asked.rate_hz)
-        return
-    rate = cutting.native_rate(recordings) if asked.rate_hz is None else asked.rate_hz
-    mask = np.logical_and.reduce([one.mask for one in recordings])
-    for start in range(0, len(recordings), BATCH):
-        some_of = recordings[start : start + BATCH]
-        spans = cutting.cut(some_of, short=manifest.short)
+    rate = float(np.median(spool.rates)) if asked.rate_hz is None else asked.rate_hz
+    precut = cutting.Precutting(SEED) if asked.cutting == PRECUT else None
+    for batch in spool.batches():
+        spans = precut.spans(batch) if precut else cutting.cut(batch, short=manifest.short)
         if len(spans):
-            made = cutting.at_rate(some_of, spans, rate)
-            yield replace(made, mask=mask, signals=made.signals * mask.astype(np.float32))
+            made = cutting.at_rate(batch, spans, rate)
+            yield replace(made, mask=spool.mask, signals=made.signals * spool.mask.astype(np.float32))
 
 
-def _hashed_batches(batches: Iterable[Windows], hashes: list[str]) -> Iterator[Windows]:
+def _hashed_batches(batches: Iterable[Windows], hashes: list[Array]) -> Iterator[Windows]:
     for batch in batches:
-        hashes += digests(batch)
+        hashes.append(np.array(digests(batch), dtype="S32"))
         yield batch
 
 
@@ -172,26 +171,12 @@ def about(folder: Path) -> About:
     """Read what is known of stored windows."""
     stored: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
     return About(
-        tuple(stored["digests"]),
+        np.load(folder / DIGESTS, mmap_mode="r", allow_pickle=False),
         {name: (float(low), float(high)) for name, (low, high) in stored["extents"].items()},
         stored["magnitudes"],
         stored["rates"],
         stored["labels"],
     )
-
-
-def _about(recordings: Sequence[Recording]) -> dict[str, Any]:
-    rates = np.array([one.rate_hz for one in recordings])
-    return {
-        "extents": {one.id: _extent(one) for one in recordings},
-        "magnitudes": magnitudes(recordings),
-        "rates": {"least": float(rates.min()), "median": float(np.median(rates)), "most": float(rates.max())},
-        "labels": {one.id: one.label for one in recordings},
-    }
-
-
-def _extent(one: Recording) -> list[float]:
-    return [float(one.times[0]), float(one.times[0]) + one.seconds] if len(one.times) else [0.0, 0.0]
 
 
 def digests(windows: Windows) -> tuple[str, ...]:
@@ -202,15 +187,6 @@ def digests(windows: Windows) -> tuple[str, ...]:
         ).hexdigest()
         for signal, valid in zip(windows.signals, windows.valid, strict=True)
     )
-
-
-def magnitudes(recordings: Iterable[Recording]) -> dict[str, float]:
-    """Return the median length of the acceleration of every subject."""
-    lengths: dict[str, list[Array]] = {}
-    for one in recordings:
-        if one.mask[:3].all():
-            lengths.setdefault(one.subject, []).append(np.sqrt(np.square(one.signals[:, :3]).sum(axis=1)))
-    return {name: float(np.median(np.concatenate(parts))) for name, parts in lengths.items()}
 
 
 def untaught(labels: Iterable[str], taught: Iterable[str]) -> list[str]:

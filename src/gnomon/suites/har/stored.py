@@ -73,7 +73,7 @@ def load(folder: str | os.PathLike[str]) -> Windows:
             f"{shown(base)}: signals {signals.shape}, valid {valid.shape} and {rows.num_rows} rows do not belong "
             f"together, expected {n} windows of {steps} steps; store them again"
         )
-    texts = {name: tuple(rows.column(name).to_pylist()) for name in ("id", "label", "subject", "recording")}
+    texts = {name: _shared(rows.column(name)) for name in ("label", "subject", "recording")}
     spans = np.stack([rows.column(name).to_numpy() for name in ("start", "end")], axis=1)
     return Windows(
         dataset=str(about["dataset"]),
@@ -81,7 +81,7 @@ def load(folder: str | os.PathLike[str]) -> Windows:
         signals=signals,
         valid=valid,
         mask=np.array(about["mask"], dtype=np.bool_),
-        ids=texts["id"],
+        ids=tuple(rows.column("id").to_pylist()),
         labels=texts["label"],
         subjects=texts["subject"],
         recordings=texts["recording"],
@@ -143,6 +143,13 @@ def _header(file: BinaryIO, array: Array, count: int) -> None:
 def _rows(batch: Windows) -> pa.Table:
     columns = [batch.ids, batch.labels, batch.subjects, batch.recordings, batch.spans[:, 0], batch.spans[:, 1]]
     return pa.table([pa.array(column) for column in columns], schema=_SCHEMA)
+
+
+def _shared(column: pa.ChunkedArray) -> tuple[str, ...]:
+    """Return texts of which equal ones are one object: a million windows have few subjects."""
+    coded = column.combine_chunks().dictionary_encode()
+    names = coded.dictionary.to_pylist()
+    return tuple([names[k] for k in coded.indices.to_numpy().tolist()])
 
 
 def _mapped(path: Path) -> Array:

@@ -50,6 +50,7 @@ Windowed = tuple[Array, Array]
 __all__ = [
     "PRECUT",
     "SESSION_S",
+    "Precutting",
     "Spans",
     "at_rate",
     "cut",
@@ -126,20 +127,32 @@ def cut(recordings: Iterable[Recording], seconds: float = WINDOW_S, short: Short
     return _spans(seconds, ids, index, pieces, dropped)
 
 
+class Precutting:
+    """The published pre-cutting, as the module says, of recordings that come some at a time."""
+
+    def __init__(self, seed: int, seconds: float = WINDOW_S) -> None:
+        self._random = generator(seed, "har", "published pre-cutting")
+        self._seconds = seconds
+        self._plain = 0
+
+    def spans(self, recordings: Iterable[Recording]) -> Spans:
+        """Return the windows of the next recordings."""
+        ids, index, pieces, dropped = [], [], [], 0
+        for k, recording in enumerate(recordings):
+            count = int(recording.seconds / self._seconds + _TINY)
+            dropped += not count
+            wanted = round((self._plain + count) * PRECUT) - round(self._plain * PRECUT)
+            self._plain += count
+            for w, pair in enumerate(_recut(recording, wanted, self._seconds, self._random)):
+                ids.append(f"{recording.id}#p{w:04d}")
+                index.append(k)
+                pieces.append(pair)
+        return _spans(self._seconds, ids, index, pieces, dropped)
+
+
 def published_precut(recordings: Iterable[Recording], seed: int, seconds: float = WINDOW_S) -> Spans:
     """Return windows of random, overlapping sessions, as the module says."""
-    random = generator(seed, "har", "published pre-cutting")
-    ids, index, pieces, dropped, plain = [], [], [], 0, 0
-    for k, recording in enumerate(recordings):
-        count = int(recording.seconds / seconds + _TINY)
-        dropped += not count
-        wanted = round((plain + count) * PRECUT) - round(plain * PRECUT)
-        plain += count
-        for w, pair in enumerate(_recut(recording, wanted, seconds, random)):
-            ids.append(f"{recording.id}#p{w:04d}")
-            index.append(k)
-            pieces.append(pair)
-    return _spans(seconds, ids, index, pieces, dropped)
+    return Precutting(seed, seconds).spans(recordings)
 
 
 def _recut(recording: Recording, wanted: int, seconds: float, random: np.random.Generator) -> Iterator[Pair]:
