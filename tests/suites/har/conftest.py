@@ -25,7 +25,19 @@ short = "drop"
 
 
 def write_dataset(
-    folder, name, role, labels, *, subjects=6, seconds=25.0, rate=20, seed=0, scale=1.0, gravity="present", copy=()
+    folder,
+    name,
+    role,
+    labels,
+    *,
+    subjects=6,
+    seconds=25.0,
+    rate=20,
+    seed=0,
+    scale=1.0,
+    gravity="present",
+    copy=(),
+    turning=1.0,
 ):
     """Write a dataset of own tables; ``copy`` names subjects whose signals are those of the first one."""
     rng = np.random.default_rng(seed)
@@ -42,6 +54,7 @@ def write_dataset(
             )
             signals = first.setdefault(label, signals) if subject in copy else signals
             signals[:, :3] *= scale
+            signals[:, 3:] *= turning
             for time, row in zip(t.tolist(), signals.round(4).tolist(), strict=True):
                 lines.append(f"p{subject},{label}{subject},{time:.4f},{label}," + ",".join(map(str, row)))
     (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")

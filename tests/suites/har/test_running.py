@@ -268,9 +268,99 @@ def test_planted_units_are_found(tmp_path):
     write_dataset(tmp_path, "wrong", "train", ("sitting", "walking"), seed=2, subjects=3, scale=1 / 9.80665)
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=3, subjects=6)
     result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    (finding,) = findings(result, "resting-acceleration")
+    assert finding.severity == "error"
+    assert "wrong: at rest the acceleration is 1 m/s^2" in finding.evidence
+    assert "in g" in finding.evidence
+    assert not findings(result, "suspicious-scale")
+
+
+def test_planted_degrees_are_found(tmp_path):
+    write_dataset(tmp_path, "good", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=3, subjects=3, turning=180 / np.pi)
+    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    (finding,) = findings(result, "turning-rate")
+    assert finding.severity == "error"
+    assert "target" in finding.evidence
+    assert "deg/s" in finding.evidence
+
+
+def test_one_subject_of_another_unit_is_found_by_its_scale(tmp_path):
+    """By hand: one of nine subjects is in g, so that the middle one is not."""
+    write_dataset(tmp_path, "first", "train", ("walking",), seed=1, subjects=8)
+    write_dataset(tmp_path, "other", "train", ("walking",), seed=2, subjects=1, scale=1 / 9.80665)
+    write_dataset(tmp_path, "target", "test", ("walking",), seed=3, subjects=3)
+    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
     (finding,) = findings(result, "suspicious-scale")
-    assert "3 of 15" in finding.evidence
+    assert "1 of 12" in finding.evidence
     assert "g and m/s^2" in finding.evidence
+
+
+def test_what_was_left_out_and_stated_rates_are_in_the_findings(tmp_path):
+    """By hand: a gap of a second cuts one of six recordings, whose pieces of 4 and 20 s leave one too short."""
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3)
+    path = tmp_path / "target.csv"
+    lines = path.read_text().splitlines()
+    kept = [x for x in lines if not (x.startswith("p1,sitting1,") and 4 <= float(x.split(",")[2]) < 5)]
+    path.write_text("\n".join(kept) + "\n")
+    toml = tmp_path / "target.toml"
+    toml.write_text(toml.read_text().replace("text_hz = 20", "text_hz = 50"))
+    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    (left,) = findings(result, "repaired-or-left-out")
+    assert "gaps in time, cut there: 1" in left.evidence
+    assert "recordings shorter than a window, left out: 1" in left.evidence
+    (rate,) = findings(result, "stated-rate")
+    assert "stated rate is 50 Hz, the measured one 20 Hz" in rate.evidence
+
+
+def test_too_few_people_for_a_split_leave_the_zero_shot_scores(tmp_path):
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=2)
+    result = run(tmp_path, tmp_path / "runs", systems="majority", retries=0)
+    assert not result.complete
+    assert result.runs[0].find("accuracy[zs-open]").value is not None
+    assert result.runs[0].find("accuracy[sup-1]").value is None
+    assert any("2 subjects, expected at least 3" in why for why in result.extra["missing"].values())
+
+
+def test_labels_outside_the_vocabulary_are_named_and_alone_refused(tmp_path):
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3)
+    path = tmp_path / "train.csv"
+    path.write_text(path.read_text().replace(",walking,", ",Walking,"))
+    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    (finding,) = findings(result, "labels-outside")
+    assert "12 of 24 windows" in finding.evidence
+    assert "'Walking' (walking?)" in finding.evidence
+    path.write_text(path.read_text().replace(",sitting,", ",juggling,"))
+    result = run(tmp_path, tmp_path / "runs2", systems="nearest_mean", metrics="zs-open", retries=0)
+    assert any("no window has one of the 87 training labels" in why for why in result.extra["missing"].values())
+
+
+def test_short_recordings_are_windows_of_both_variants(tmp_path):
+    """The falls of real datasets are shorter than a window: pre-cutting must not lose their labels."""
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3, seconds=5.0)
+    toml = tmp_path / "target.toml"
+    toml.write_text(toml.read_text().replace('short = "drop"', 'short = "pad"'))
+    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open", variant="both")
+    assert [r.manifest["facts"]["tasks"]["zs-open target"]["n"] for r in result.runs] == [6, 6]
+
+
+def test_options_without_effect_are_refused(root, tmp_path):
+    for options, message in (
+        ({"variant": "published", "folds": 3}, "the published split is one of windows"),
+        ({"folds": 3, "metrics": "zs-open"}, "no supervised metric"),
+        ({"windows": "continuous"}, "strict always cuts so"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(root, tmp_path, **options)
+
+
+def test_claims_are_about_the_metrics_that_were_asked_for(root, tmp_path):
+    result = run(root, tmp_path, test="target", systems="majority", metrics="zs-open")
+    assert [v.id for v in result.runs[0].verdicts] == ["zero-shot-people"]
 
 
 def test_mixed_gravity_is_found(tmp_path):

@@ -165,3 +165,54 @@ def test_a_stored_run_is_read_back_and_verified(tmp_path):
     assert (
         result.runs[0].manifest["facts"]["vocabulary"] == result.runs[0].manifest["protocol"]["settings"]["vocabulary"]
     )
+
+
+def test_macro_f1_of_exact_metrics_is_over_the_labels_of_the_dataset():
+    """By hand: two of the six labels of MotionSense occur and all answers are right, so that macro-F1 is 2/6."""
+    n = 8
+    own = (["walking", "sitting"] * n)[:n]
+    truth = {
+        "id": [f"w{i}" for i in range(n)],
+        "label": own,
+        "subject": ["s"] * n,
+        "recording": ["r"] * n,
+        "dataset": ["motionsense"] * n,
+    }
+    given = {"id": truth["id"], "label": own, "n_train": [12] * n}
+    for metric, aligned, expected in (("sup-1", False, 2 / 6), ("zs-closed", True, 2 / 6), ("zs-closed", False, 1.0)):
+        result = gnomon.score("har", truth, given, metric=metric, text_aligned=aligned)
+        scores = result.scores["predictions"]
+        assert scores[f"macro_f1[{metric} motionsense]"] == pytest.approx(expected)
+        assert scores[f"macro_f1[{metric}]"] == pytest.approx(expected)
+        assert scores[f"macro_f1_present[{metric}]"] == pytest.approx(1.0)
+        assert result.runs[0].manifest["facts"]["tasks"][f"{metric} motionsense"]["n_train"] == 12
+    given["n_train"][3] = 13
+    with pytest.raises(InputError, match="'n_train' is not the same in all rows"):
+        gnomon.score("har", truth, given, metric="sup-1")
+
+
+@pytest.mark.parametrize(
+    ("metric", "label", "said"),
+    [
+        ("zs-open", "Walking", "labels that nobody knows"),
+        ("zs-closed", "eating_soup", "outside the closed set"),
+        ("sup-1", "running", "labels that the dataset does not have"),
+    ],
+)
+def test_answers_that_cannot_be_right_are_named(metric, label, said):
+    truth, _ = drawn(60, seed=1)
+    given = {"id": list(truth["id"]), "label": list(truth["label"])}
+    result = gnomon.score("har", truth, given, metric=metric)
+    assert "impossible-answers" not in {f.id for f in result.runs[0].findings}
+    given["label"][5] = label
+    (found,) = [f for f in gnomon.score("har", truth, given, metric=metric).runs[0].findings if "impos" in f.id]
+    assert said in found.evidence
+    assert "1 of 60 answers" in found.evidence
+    assert label in found.evidence
+
+
+def test_scores_that_are_no_numbers_are_named_with_row_and_column():
+    truth, _ = drawn(4)
+    given = {"id": list(truth["id"]), "score:walking": ["1", "2", "x", "4"]}
+    with pytest.raises(InputError, match=r"column 'score:walking' holds 'x' in row 3"):
+        gnomon.score("har", truth, given)

@@ -66,7 +66,7 @@ def test_labels_that_no_training_window_has_are_named(root, tmp_path):
 def test_profile_and_deviations_are_told(result):
     assert "profile smoke" in result.tables["scores"].title
     told = [row["deviation"].value for row in result.tables["deviations"].rows]
-    assert told == ["profile smoke", "no encoder"]
+    assert told == ["training datasets", "profile smoke", "no encoder"]
 
 
 def test_published_deviations_follow_the_systems():

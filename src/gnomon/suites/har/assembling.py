@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gnomon.audit import Audit
-from gnomon.core.errors import counted
+from gnomon.core.errors import InputError, counted
 from gnomon.core.evidence import Finding
 from gnomon.core.samples import Samples
 from gnomon.engine.store import Store
@@ -94,6 +94,8 @@ def audited(work: Work, data: Data, variant: str, turn: int) -> Audited:
         return Audited(None, Audit(), ())
     audit = samples.audit(manifests, data.about, variant)
     findings = [f for name, found in data.windows.items() for f in samples.across(found, data.about[name])]
+    findings += samples.conditions(manifests, data.about, variant)
+    findings += [f for name in data.train if name in data.windows for f in samples.untrained(data.windows[name])]
     pieces = _pieces(work, data, variant, turn)
     findings += _scarce(pieces, work.turns)
     if work.dropped and variant == "strict":
@@ -116,7 +118,10 @@ def _pieces(work: Work, data: Data, variant: str, turn: int) -> list[samples.Pie
             rows = capped(np.arange(len(windows)), work.most(variant, zero[0]), SEED, "scored windows")
             found.append(samples.Piece(windows, about, rows, "test", f"zero-shot {name}"))
         for metric in (metric for metric in work.metrics if metric in RATES):
-            parts = split(variant, windows.subjects, windows.labels, RATES[metric], work.drawing(variant, turn))
+            try:
+                parts = split(variant, windows.subjects, windows.labels, RATES[metric], work.drawing(variant, turn))
+            except InputError:  # its cells have failed for this reason, and said so
+                continue
             for fold, part in enumerate(parts):
                 task = f"{metric} {name}{f' fold {fold}' if len(parts) > 1 else ''}"
                 rows = capped(part.test, work.most(variant, metric), SEED, "scored windows", str(fold))

@@ -58,6 +58,11 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
     rows = training_rows(pieces, arguments["most"], conditions.seed)
     pieces = [piece if len(own) == len(piece) else piece.take(own) for piece, own in zip(pieces, rows, strict=True)]
     codes = np.array([CODE[label] for piece in pieces for label in piece.labels], dtype=np.int64)
+    if not len(codes):
+        raise InputError(
+            f"{', '.join(arguments['training'])}: no window has one of the {len(LABELS)} training labels, so nothing "
+            "can be learned; map labels in the manifest, table [labels]"
+        )
     begun, spent = time.perf_counter(), time.process_time()
     facts = system.fit(pieces, codes, conditions)
     record = {
@@ -131,7 +136,12 @@ def answer(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
     scores = np.load(folder / file, mmap_mode="r", allow_pickle=False)
     answers = [best(np.asarray(scores[k : k + BLOCK]), labels, allowed) for k in range(0, len(rows), BLOCK)]
     fitted = _facts(folder)["fitted"]
-    _write(out, rows, np.concatenate([np.zeros(0, object), *answers]), {"n_train": fitted["windows"], "fitted": fitted})
+    _write(
+        out,
+        rows,
+        np.concatenate([np.zeros(0, object), *answers]),
+        {"n_train": fitted.get("rows", fitted["windows"]), "fitted": fitted},
+    )
 
 
 def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:

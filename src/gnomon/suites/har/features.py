@@ -21,6 +21,7 @@ the lower rate cannot.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
@@ -47,17 +48,24 @@ def features(windows: Windows) -> Array:
     out = np.zeros((len(windows), len(NAMES)))
     for start in range(0, len(windows), BLOCK):
         rows = slice(start, min(start + BLOCK, len(windows)))
-        valid = np.asarray(windows.valid[rows])
         signals = np.asarray(windows.signals[rows], dtype=np.float64)
-        if valid.all() and valid.size:
-            out[rows] = _block(signals, windows.mask, windows.rate_hz)
-            continue
-        patterns, which = np.unique(valid, axis=0, return_inverse=True)
-        for index, pattern in enumerate(patterns):
-            chosen = np.flatnonzero(which.ravel() == index)
-            if pattern.any():
-                out[start + chosen] = _block(signals[chosen][:, pattern], windows.mask, windows.rate_hz)
+        for chosen, valid, mask in _alike(np.asarray(windows.valid[rows]), np.asarray(windows.mask[rows])):
+            if valid.all():
+                out[start + chosen] = _block(signals[chosen], mask, windows.rate_hz)
+            elif valid.any():
+                out[start + chosen] = _block(signals[chosen][:, valid], mask, windows.rate_hz)
     return out
+
+
+def _alike(valid: Array, mask: Array) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield rows with the same valid steps and channels, and those."""
+    if valid.all() and (mask == mask[0]).all():
+        yield np.arange(len(valid)), valid[0], mask[0]
+        return
+    both = np.concatenate([valid, mask], axis=1)
+    patterns, which = np.unique(both, axis=0, return_inverse=True)
+    for index, pattern in enumerate(patterns):
+        yield np.flatnonzero(which.ravel() == index), pattern[: valid.shape[1]], pattern[valid.shape[1] :]
 
 
 def _block(signals: Array, mask: Array, rate_hz: float) -> Array:

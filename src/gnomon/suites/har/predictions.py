@@ -4,10 +4,11 @@ Truth table: ``id, label, subject, recording, dataset[, metric]``, a row for eac
 is known by its id within its dataset (and metric, where that column is there); without ``metric``, all rows belong to
 the metric of the option ``--metric``.
 
-Prediction table: ``id[, dataset][, metric]`` and either ``label``, or scores in columns ``score:LABEL``, of which the
-largest gives the answer. ``dataset`` may be left out where ids differ between all datasets of the truth, ``metric``
-where the truth has none. Under zs-closed, scores over training labels are masked to the groups of the dataset; a table
-whose columns are all labels of the dataset is taken as it is.
+Prediction table: ``id[, dataset][, metric][, n_train]`` and either ``label``, or scores in columns ``score:LABEL``, of
+which the largest gives the answer. ``dataset`` may be left out where ids differ between all datasets of the truth,
+``metric`` where the truth has none. ``n_train`` says how many labelled windows the system was trained on, the same in
+all rows of a metric and dataset. Under zs-closed, scores over training labels are masked to the groups of the dataset;
+a table whose columns are all labels of the dataset is taken as it is.
 
 As csv, tsv, parquet, jsonl or npz, or as tables in memory. Other columns are passed over; the order of rows never
 matters.
@@ -21,9 +22,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array, natural_key
+from gnomon.intake.faults import shown
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
@@ -121,16 +124,16 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
     known = set(truth.keys)
     extra = [key for key in keys if key not in known]
     if extra:
-        shown = some([" ".join(key) for key in extra[:5]], len(extra))
-        raise InputError(f"{source.where}: predictions for windows that are not in the truth: {shown}; remove them")
+        listed = some([" ".join(key) for key in extra[:5]], len(extra))
+        raise InputError(f"{source.where}: predictions for windows that are not in the truth: {listed}; remove them")
     missing = [key for key in truth.keys if key not in row_of]
     if missing and options.missing == "error":
-        shown = some([" ".join(key) for key in missing[:5]], len(missing))
+        listed = some([" ".join(key) for key in missing[:5]], len(missing))
         raise InputError(
-            f"{source.where}: no prediction for windows of the truth: {shown}; add them, or choose --missing wrong or "
+            f"{source.where}: no prediction for windows of the truth: {listed}; add them, or choose --missing wrong or "
             "--missing skip"
         )
-    answer = _answers(table, source.where)
+    answer, trained = _answers(table, source.where), _trained(table, source.where)
     found = []
     for (metric, dataset), rows in truth.tasks().items():
         kept = [row for row in rows if options.missing != "skip" or truth.keys[row] in row_of]
@@ -147,6 +150,7 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
                 truth=tuple(truth.labels[row] for row in kept),
                 answers=answer.of(given, metric, own),
                 scoring=native(metric, options.text_aligned),
+                n_train=_one(trained, given, f"{source.where}: {metric} {dataset}"),
                 classes=labels_of(dataset, there),
             )
         )
@@ -185,14 +189,41 @@ def _answers(table: pa.Table, where: str) -> _Given:
         raise InputError(f"{where}: both a column 'label' and scores ({some(names, show=3)}); give one of them")
     if not names:
         return _Given(_columns(table, where, ("label",), empty=True)["label"])
-    try:
-        scores = np.stack([table[name].to_numpy().astype(np.float64) for name in names], axis=1)
-    except (ValueError, TypeError, pa.ArrowInvalid) as error:
-        raise InputError(f"{where}: a column of scores does not hold numbers: {error}") from error
+    for name in names:
+        if not pa.types.is_floating(table[name].type) and not pa.types.is_integer(table[name].type):
+            raise InputError(f"{where}: column {name!r} {_not_number(table[name])}; give a number in every row")
+    scores = np.stack([table[name].to_numpy().astype(np.float64) for name in names], axis=1)
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores).all(axis=1)))
         raise InputError(f"{where}: row {row + 1}: a score is missing or not finite; give a number for every label")
     return _Given((), scores, tuple(name.removeprefix(SCORE) for name in names))
+
+
+def _not_number(column: pa.ChunkedArray) -> str:
+    for row, cell in enumerate(column.to_pylist(), start=1):
+        try:
+            float(cell)
+        except (TypeError, ValueError):
+            return f"holds {shown(str(cell), 40)!r} in row {row}"
+    return f"is of type {column.type}"
+
+
+def _trained(table: pa.Table, where: str) -> list[int | None] | None:
+    if "n_train" not in table.column_names:
+        return None
+    column = table["n_train"]
+    if not pa.types.is_integer(column.type) or (pc.min(column).as_py() or 0) < 0:
+        raise InputError(f"{where}: column 'n_train': expected whole numbers that are not negative, got {column.type}")
+    found: list[int | None] = column.to_pylist()
+    return found
+
+
+def _one(trained: list[int | None] | None, rows: Sequence[int], where: str) -> int | None:
+    """Return the one number that all rows of a task have."""
+    values = {trained[row] for row in rows if row >= 0} if trained is not None else set()
+    if len(values) > 1:
+        raise InputError(f"{where}: 'n_train' is not the same in all rows ({some(map(str, values))}); give one number")
+    return next(iter(values), None)
 
 
 def _keys(table: pa.Table, where: str, truth: Truth) -> list[Key]:
@@ -236,5 +267,5 @@ def _distinct(keys: Sequence[Key], where: str) -> None:
     seen: set[Key] = set()
     twice = [key for key in keys if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
     if twice:
-        shown = some([" ".join(key) for key in twice[:5]], len(twice))
-        raise InputError(f"{where}: windows occur more than once: {shown}; keep one row for each")
+        listed = some([" ".join(key) for key in twice[:5]], len(twice))
+        raise InputError(f"{where}: windows occur more than once: {listed}; keep one row for each")

@@ -60,6 +60,8 @@ class Manifest:
         Smallest, largest and step of the patch length that training draws from, in seconds.
     notes
         What a user should know.
+    placements
+        Where accelerometer and gyroscope are, by variant, where that is not one place.
     """
 
     name: str
@@ -78,6 +80,7 @@ class Manifest:
     patch_s: tuple[float, float, float] = (1.0, 1.0, 0.25)
     notes: tuple[str, ...] = ()
     short: Short = "drop"
+    placements: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def mask(self) -> Array:
@@ -101,7 +104,8 @@ class Recording:
 
     def __post_init__(self) -> None:
         times = np.ascontiguousarray(self.times, dtype=np.float64)
-        signals = np.ascontiguousarray(self.signals, dtype=np.float32)
+        with np.errstate(over="ignore"):  # what is too large is not finite, and refused below
+            signals = np.ascontiguousarray(self.signals, dtype=np.float32)
         mask = np.asarray(self.mask, dtype=np.bool_)
         if times.ndim != 1 or signals.shape != (len(times), len(CHANNELS)) or mask.shape != (len(CHANNELS),):
             raise InputError(
@@ -138,13 +142,17 @@ class Windows:
     valid: Array
     """``(n, steps)``: False where a recording was too short and the window was filled up."""
     mask: Array
-    """``(6,)``: which channels are there."""
+    """``(n, 6)``: which channels are there; a recording may lack some that others have. May be given as ``(6,)``."""
     ids: tuple[str, ...]
     labels: tuple[str, ...]
     subjects: tuple[str, ...]
     recordings: tuple[str, ...]
     spans: Array
     """``(n, 2)``: seconds of the recording, half-open."""
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.mask) == 1:  # the same channels in every window
+            object.__setattr__(self, "mask", np.tile(np.asarray(self.mask, dtype=np.bool_), (len(self.ids), 1)))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -160,7 +168,7 @@ class Windows:
             self.rate_hz,
             self.signals[index],
             self.valid[index],
-            self.mask,
+            self.mask[index],
             spans=self.spans[index],
             **chosen,
         )

@@ -31,6 +31,7 @@ from gnomon.suites.har.metrics import METRICS, RATES, native
 from gnomon.suites.har.options import VARIANTS, RunOptions
 from gnomon.suites.har.predictions import Answers
 from gnomon.suites.har.recordings import MODEL_HZ
+from gnomon.suites.har.reference import Deviation
 from gnomon.suites.har.sources import Located
 from gnomon.suites.har.splits import SEED, Mode
 
@@ -107,6 +108,12 @@ def _resolved(options: RunOptions) -> Work:
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown or not metrics:
         raise InputError(f"--metrics: no metric {some(unknown)}; there are {', '.join(METRICS)}")
+    supervised = any(metric in RATES for metric in metrics)
+    if options.folds and (options.variant == "published" or not supervised):
+        why = "the published split is one of windows" if supervised else "no supervised metric was asked for"
+        raise InputError(f"--folds {options.folds}: has no effect, since {why}; leave it out")
+    if options.windows == "continuous" and options.variant == "strict":
+        raise InputError("--windows continuous: strict always cuts so; leave it out, or give --variant published")
     train, test = sources.locate(options.data_root, _words(options.train), _words(options.test))
     kept = _apart(train)
     sides = {"published": tuple(train), "strict": kept}
@@ -297,7 +304,7 @@ def _about(
         "fitted": data.fitted.get((name, turn), {}),
         "untaught": data.untaught(),
         "rates_hz": {place: dict(one.rates) for place, one in data.about.items()},
-        "deviations": [asdict(item) for item in rules.own_deviations(options.profile, list(work.specs))],
+        "deviations": [asdict(item) for item in _deviations(work, variant)],
         TRIVIAL: systems.trivial(systems.find(spec.name)),
         **({DIFFERS: list(rules.DIFFERENT)} if variant == "strict" else {}),
         **_selection(work, variant, main or severe),
@@ -322,6 +329,11 @@ def _about(
             for one in (*work.test, *work.train[variant])
         ),
     )
+
+
+def _deviations(work: Work, variant: str) -> tuple[Deviation, ...]:
+    train = [one.name for one in work.train[variant]]
+    return rules.own_deviations(work.options.profile, list(work.specs), variant, work.cutting(variant, "test"), train)
 
 
 def _selection(work: Work, variant: str, tested: Sequence[str]) -> dict[str, Any]:

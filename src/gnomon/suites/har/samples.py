@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import numpy as np
 
@@ -20,13 +21,16 @@ from gnomon.core.evidence import Finding
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array
 from gnomon.runs.auditing import TARGET
+from gnomon.suites.har.datasets.units import judge, judge_turning
 from gnomon.suites.har.recordings import Manifest, Windows
 from gnomon.suites.har.scoring import case_id
 from gnomon.suites.har.sources import About
-from gnomon.suites.har.vocabulary import group_of
+from gnomon.suites.har.vocabulary import LABELS, group_of
 
 SLACK_S = 1e-6
 """What rounding may add to a time."""
+RATE_SLACK, RATES_APART = 0.005, 1.1
+"""How far a measured rate may be from the stated one, and rates of recordings from one another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,12 +86,55 @@ def audit(manifests: Mapping[str, Manifest], about: Mapping[str, About], variant
         sizes = {
             join((name, subject)): value
             for name, one in manifests.items()
-            if one.gravity.get(variant, "") == state
+            if one.gravity.get(variant, "") == state and not _judged(name, one, about[name], variant)
             for subject, value in about[name].magnitudes.items()
         }
         if len(sizes) > 1:
             findings += Audit().check("scales", sizes, where=f"acceleration, gravity {state}").findings
     return found.add("scales", findings)
+
+
+def _judged(name: str, one: Manifest, about: About, variant: str) -> list[Finding]:
+    """Return what is wrong with the units of a dataset by itself."""
+    return [*judge(name, one.gravity[variant], about.resting), *judge_turning(name, about.turning)]
+
+
+def conditions(manifests: Mapping[str, Manifest], about: Mapping[str, About], variant: str) -> list[Finding]:
+    """Find datasets in other units, with sensors at two places, with other rates, lacking channels or repaired data."""
+    found: list[Finding] = []
+    for name, one in manifests.items():
+        own = about[name]
+        found += _judged(name, one, own, variant)
+        acceleration, rotation = one.placements.get(variant, (one.placement, one.placement))
+        if acceleration != rotation:
+            text = f"{name}: acceleration is of the {acceleration}, angular rate of the {rotation}"
+            found.append(Finding("mixed-placements", "warning", name, text, "use strict: both are of one sensor there"))
+        least, median, most = (own.rates[key] for key in ("least", "median", "most"))
+        if abs(median / one.text_hz - 1) > RATE_SLACK or most / least > RATES_APART:
+            text = f"{name}: the stated rate is {one.text_hz:g} Hz, the measured one {median:.4g} Hz"
+            text += f" ({least:.4g} to {most:.4g})" if most / least > RATES_APART else ""
+            found.append(Finding("stated-rate", "info", name, text, "nothing: the measured rate is used"))
+        if own.lacking:
+            said = ", ".join(f"{channel} {count}" for channel, count in own.lacking.items())
+            text = f"{name}: of {len(own.labels)} recordings some lack channels that others have ({said})"
+            found.append(Finding("channels-missing", "warning", name, text, "nothing: they are zeros and masked there"))
+        if own.faults:
+            text = f"{name}: {'; '.join(f'{what}: {count:,}' for what, count in own.faults.items())}"
+            found.append(Finding("repaired-or-left-out", "info", name, text, "look at gnomon data check"))
+    return found
+
+
+def untrained(windows: Windows) -> list[Finding]:
+    """Find windows to train on whose label is none of the 87."""
+    odd = {label: windows.labels.count(label) for label in sorted(set(windows.labels) - set(LABELS))}
+    if not odd:
+        return []
+    near = {label: get_close_matches(label.lower().replace(" ", "_"), LABELS, 1) for label in odd}
+    said = [f"{label!r}{f' ({near[label][0]}?)' if near[label] else ''}" for label in odd]
+    text = f"{windows.dataset}: {sum(odd.values())} of {len(windows)} windows are not trained on, since their label is "
+    text += f"none of the {len(LABELS)}: {', '.join(said[:8])}"
+    remedy = "map labels to training labels in the manifest, table [labels]"
+    return [Finding("labels-outside", "warning", windows.dataset, text, remedy)]
 
 
 def across(windows: Windows, about: About) -> tuple[Finding, ...]:

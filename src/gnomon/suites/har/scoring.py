@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -29,7 +30,7 @@ from gnomon.suites.har.metrics import METRICS, RATES, SCORINGS, family, listed, 
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.predictions import Answers, Truth, labels_of, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
-from gnomon.suites.har.vocabulary import SEVERE, TEST_LABELS, coverage, digest, group_of
+from gnomon.suites.har.vocabulary import LABELS, SEVERE, TEST_LABELS, coverage, digest, group_of
 
 NOTHING = Answers("", "", (), (), (), (), (), "exact").table()
 """The table of a run without an answer."""
@@ -248,7 +249,31 @@ def _findings(answers: Sequence[Answers], where: str, lost: int) -> tuple[Findin
         found.append(
             Finding("labels-of-another-set", "warning", where, text, "check names against gnomon data describe")
         )
-    return tuple(found)
+    return (*found, *(finding for item in answers for finding in _odd_answers(item, where)))
+
+
+def _odd_answers(item: Answers, where: str) -> list[Finding]:
+    """Find answers that cannot be right, whatever the window is."""
+    known = {*LABELS, *(label for own in TEST_LABELS.values() for label in own), *item.truth, ""}
+    groups = {group_of(label) for label in item.truth} | {group_of(label) for label in item.classes}
+    counts = Counter(item.answers)
+    told = []
+    unknown = [label for label in counts if label not in known]
+    if unknown:
+        told.append((unknown, "labels that nobody knows"))
+    if item.metric == "zs-closed" and item.scoring == "group":
+        outside = [label for label in counts if label and label in known and group_of(label) not in groups]
+        told.append((outside, "labels outside the closed set"))
+    elif item.scoring == "exact":
+        outside = [label for label in counts if label and label in known and label not in item.classes]
+        told.append((outside, "labels that the dataset does not have"))
+    found = []
+    for labels, what in told:
+        if labels:
+            n = sum(counts[label] for label in labels)
+            text = f"{item.metric} {item.dataset}: {n} of {len(item)} answers are {what}: {some(sorted(labels))}"
+            found.append(Finding("impossible-answers", "warning", where, text, "check the spelling of the labels"))
+    return found
 
 
 def _described(source: Source) -> dict[str, Any]:

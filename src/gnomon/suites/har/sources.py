@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import windows as cutting
-from gnomon.suites.har.datasets import REGISTRY, Dataset, Place, TableDataset, found
+from gnomon.suites.har.datasets import REGISTRY, Dataset, Faults, Place, TableDataset, found
 from gnomon.suites.har.recordings import Manifest, Windows
 from gnomon.suites.har.splits import SEED
 from gnomon.suites.har.spool import Spool
@@ -68,6 +68,14 @@ class About:
     """Smallest, median and largest measured rate of the recordings."""
     labels: Mapping[str, str]
     """Label of every recording."""
+    resting: Mapping[str, float] = field(default_factory=dict)
+    """Median length of the acceleration of recordings at rest, in m/s^2."""
+    turning: Mapping[str, float] = field(default_factory=dict)
+    """Median angular rate of recordings of moving people, in rad/s."""
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    """Recordings without a channel that others have, by channel."""
+    faults: Mapping[str, int] = field(default_factory=dict)
+    """What was repaired or left out when files were read and windows were cut."""
 
 
 def locate(root: str, train: Sequence[str], test: Sequence[str]) -> tuple[list[Located], list[Located]]:
@@ -135,25 +143,27 @@ def prepare(asked: Asked, root: str, out: Path) -> None:
     dataset, places = found(root)[asked.dataset]
     out.mkdir(parents=True, exist_ok=True)
     with Spool(out) as spool:
-        for recording in dataset.read(places[0], asked.variant):
+        faults = Faults()
+        for recording in dataset.read(places[0], asked.variant, faults):
             spool.add(recording)
         if not len(spool):
             raise InputError(f"{places[0]}: no recording of {asked.dataset}; see gnomon data check {root}")
         hashes: list[Array] = []
-        cutting.store(_hashed_batches(_batches(spool, asked, dataset.manifest), hashes), out / WINDOWS)
+        cutting.store(_hashed_batches(_batches(spool, asked, dataset.manifest, faults), hashes), out / WINDOWS)
         np.save(out / DIGESTS, np.concatenate(hashes))
-        (out / ABOUT).write_bytes(encode_pretty(spool.about()))
+        (out / ABOUT).write_bytes(encode_pretty({**spool.about(), "faults": dict(sorted(faults.items()))}))
 
 
-def _batches(spool: Spool, asked: Asked, manifest: Manifest) -> Iterator[Windows]:
-    """Yield windows of some recordings at a time, all with the channels that every recording has."""
+def _batches(spool: Spool, asked: Asked, manifest: Manifest, faults: Faults) -> Iterator[Windows]:
+    """Yield windows of some recordings at a time."""
     rate = float(np.median(spool.rates)) if asked.rate_hz is None else asked.rate_hz
-    precut = cutting.Precutting(SEED) if asked.cutting == PRECUT else None
+    precut = cutting.Precutting(SEED, short=manifest.short) if asked.cutting == PRECUT else None
     for batch in spool.batches():
         spans = precut.spans(batch) if precut else cutting.cut(batch, short=manifest.short)
+        if spans.dropped:
+            faults["recordings shorter than a window, left out"] += spans.dropped
         if len(spans):
-            made = cutting.at_rate(batch, spans, rate)
-            yield replace(made, mask=spool.mask, signals=made.signals * spool.mask.astype(np.float32))
+            yield cutting.at_rate(batch, spans, rate)
 
 
 def _hashed_batches(batches: Iterable[Windows], hashes: list[Array]) -> Iterator[Windows]:
@@ -176,6 +186,7 @@ def about(folder: Path) -> About:
         stored["magnitudes"],
         stored["rates"],
         stored["labels"],
+        *(stored[name] for name in ("resting", "turning", "lacking", "faults")),
     )
 
 

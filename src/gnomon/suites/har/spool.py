@@ -1,7 +1,7 @@
 """Recordings on disk while windows are made from them, so that a dataset takes the memory of a batch of recordings.
 
-What has to be known of all recordings before the first window is cut (the channels that all of them have, the middle
-of their rates) is gathered as they are written.
+What has to be known of all recordings before the first window is cut (the middle of their rates), and what an audit
+wants to know of them, is gathered as they are written.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.suites.har.datasets.units import resting, turning
 from gnomon.suites.har.recordings import CHANNELS, Recording
 
 BATCH = 64
@@ -41,10 +42,8 @@ class Spool:
 
     Attributes
     ----------
-    mask
-        Channels that every recording has.
-    rates
-        Rate of every recording.
+    lacking
+        Recordings without a channel, by channel.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +51,9 @@ class Spool:
         self._rows: list[_Row] = []
         self._samples = 0
         self._lengths: dict[str, Array] = {}
-        self.mask: Array = np.ones(len(CHANNELS), dtype=np.bool_)
+        self._resting: dict[str, float] = {}
+        self._turning: dict[str, float] = {}
+        self.lacking: Array = np.zeros(len(CHANNELS), dtype=np.int64)
 
     def __enter__(self) -> Spool:
         return self
@@ -76,7 +77,9 @@ class Spool:
         nothing = replace(recording, times=recording.times[:0], signals=recording.signals[:0])
         self._rows.append(_Row(nothing, self._samples, len(recording.times)))
         self._samples += len(recording.times)
-        self.mask = self.mask & recording.mask
+        self.lacking = self.lacking + ~recording.mask
+        self._resting.update(resting([recording]))
+        self._turning.update(turning([recording]))
         if recording.mask[:3].all():
             self._measure(recording)
 
@@ -92,9 +95,13 @@ class Spool:
             yield [self._read(one) for one in batch]
 
     def about(self) -> dict[str, Any]:
-        """Return extents and labels of the recordings, their rates, and how long accelerations are by subject."""
+        """Return extents, labels and rates of the recordings, lengths of accelerations, and channels that some lack."""
         rates = self.rates
+        lacking = {name: int(count) for name, count in zip(CHANNELS, self.lacking, strict=True)}
         return {
+            "resting": self._resting,
+            "turning": self._turning,
+            "lacking": {name: count for name, count in lacking.items() if 0 < count < len(self)},
             "extents": {one.id: [low, high] for one, (low, high) in zip(self._empty(), self._ends(), strict=True)},
             "magnitudes": {name: _middle(counts) for name, counts in self._lengths.items()},
             "rates": {"least": float(rates.min()), "median": float(np.median(rates)), "most": float(rates.max())},

@@ -1,7 +1,8 @@
 """Windows on disk: more of them than memory holds, written as they come and read without being loaded.
 
-A folder holds ``signals.npy`` ``(n, steps, 6)`` float32, ``valid.npy`` ``(n, steps)``, ``windows.parquet`` (id, label,
-subject, recording, start, end) and ``stored.json`` (dataset, rate, mask, counts). It appears complete or not at all.
+A folder holds ``signals.npy`` ``(n, steps, 6)`` float32, ``valid.npy`` ``(n, steps)``, ``mask.npy`` ``(n, 6)``,
+``windows.parquet`` (id, label, subject, recording, start, end) and ``stored.json`` (dataset, rate, counts). It appears
+complete or not at all.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from gnomon.intake.documents import read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.suites.har.recordings import CHANNELS, Windows
 
-SIGNALS, VALID, ROWS, RECORD = "signals.npy", "valid.npy", "windows.parquet", "stored.json"
+SIGNALS, VALID, MASK, ROWS, RECORD = "signals.npy", "valid.npy", "mask.npy", "windows.parquet", "stored.json"
 _SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("id", "label", "subject", "recording")]
     + [(name, pa.float64()) for name in ("start", "end")]
@@ -62,16 +63,17 @@ def load(folder: str | os.PathLike[str]) -> Windows:
     """Return stored windows; signals stay on disk until they are looked at."""
     base = Path(folder)
     about = read_json(base / RECORD)
-    if not isinstance(about, dict) or set(about) != {"dataset", "rate_hz", "mask", "n", "steps"}:
+    if not isinstance(about, dict) or set(about) != {"dataset", "rate_hz", "n", "steps"}:
         raise InputError(f"{shown(base / RECORD)}: not what windows are stored with; store them again")
-    signals, valid = _mapped(base / SIGNALS), _mapped(base / VALID)
+    signals, valid, mask = (_mapped(base / name) for name in (SIGNALS, VALID, MASK))
     with guarded(base / ROWS, "not a readable parquet file", "store the windows again"):
         rows = pq.read_table(base / ROWS, memory_map=True)
     n, steps = about["n"], about["steps"]
-    if signals.shape != (n, steps, len(CHANNELS)) or valid.shape != (n, steps) or rows.num_rows != n:
+    shapes = (signals.shape, valid.shape, mask.shape)
+    if shapes != ((n, steps, len(CHANNELS)), (n, steps), (n, len(CHANNELS))) or rows.num_rows != n:
         raise InputError(
-            f"{shown(base)}: signals {signals.shape}, valid {valid.shape} and {rows.num_rows} rows do not belong "
-            f"together, expected {n} windows of {steps} steps; store them again"
+            f"{shown(base)}: signals {shapes[0]}, valid {shapes[1]}, mask {shapes[2]} and {rows.num_rows} rows do not "
+            f"belong together, expected {n} windows of {steps} steps; store them again"
         )
     texts = {name: _shared(rows.column(name)) for name in ("label", "subject", "recording")}
     spans = np.stack([rows.column(name).to_numpy() for name in ("start", "end")], axis=1)
@@ -80,7 +82,7 @@ def load(folder: str | os.PathLike[str]) -> Windows:
         rate_hz=float(about["rate_hz"]),
         signals=signals,
         valid=valid,
-        mask=np.array(about["mask"], dtype=np.bool_),
+        mask=mask,
         ids=tuple(rows.column("id").to_pylist()),
         labels=texts["label"],
         subjects=texts["subject"],
@@ -95,6 +97,7 @@ def _write(batches: Iterable[Windows], folder: Path) -> None:
     with (
         (folder / SIGNALS).open("wb") as signals,
         (folder / VALID).open("wb") as valid,
+        (folder / MASK).open("wb") as mask,
         pq.ParquetWriter(folder / ROWS, _SCHEMA, compression="zstd") as rows,
     ):
         for batch in batches:
@@ -102,19 +105,21 @@ def _write(batches: Iterable[Windows], folder: Path) -> None:
                 first = batch.take(np.arange(0))
                 _header(signals, batch.signals, 0)
                 _header(valid, batch.valid, 0)
+                _header(mask, batch.mask, 0)
             _same(first, batch)
             signals.write(np.ascontiguousarray(batch.signals, dtype="<f4").data)
             valid.write(np.ascontiguousarray(batch.valid, dtype=np.bool_).data)
+            mask.write(np.ascontiguousarray(batch.mask, dtype=np.bool_).data)
             rows.write_table(_rows(batch))
             count += len(batch)
         if first is None:
             raise InputError("store: no windows to write")
         _header(signals, first.signals, count)
         _header(valid, first.valid, count)
+        _header(mask, first.mask, count)
     about = {
         "dataset": first.dataset,
         "rate_hz": first.rate_hz,
-        "mask": [bool(x) for x in first.mask],
         "n": count,
         "steps": first.signals.shape[1],
     }
@@ -127,8 +132,8 @@ def _same(first: Windows, batch: Windows) -> None:
             raise InputError(
                 f"store: windows of {name} {getattr(batch, name)!r} after {getattr(first, name)!r}; store them apart"
             )
-    if first.signals.shape[1:] != batch.signals.shape[1:] or not np.array_equal(first.mask, batch.mask):
-        raise InputError("store: windows of another length or with other channels; store them apart")
+    if first.signals.shape[1:] != batch.signals.shape[1:]:
+        raise InputError("store: windows of another length; store them apart")
 
 
 def _header(file: BinaryIO, array: Array, count: int) -> None:

@@ -130,9 +130,9 @@ def cut(recordings: Iterable[Recording], seconds: float = WINDOW_S, short: Short
 class Precutting:
     """The published pre-cutting, as the module says, of recordings that come some at a time."""
 
-    def __init__(self, seed: int, seconds: float = WINDOW_S) -> None:
+    def __init__(self, seed: int, seconds: float = WINDOW_S, short: Short = "drop") -> None:
         self._random = generator(seed, "har", "published pre-cutting")
-        self._seconds = seconds
+        self._seconds, self._short = seconds, short
         self._plain = 0
 
     def spans(self, recordings: Iterable[Recording]) -> Spans:
@@ -140,6 +140,12 @@ class Precutting:
         ids, index, pieces, dropped = [], [], [], 0
         for k, recording in enumerate(recordings):
             count = int(recording.seconds / self._seconds + _TINY)
+            if not count and self._short == "pad" and len(recording.times):
+                start = float(recording.times[0])
+                ids.append(f"{recording.id}#p0000")
+                index.append(k)
+                pieces.append(((start, start + recording.seconds), (start + recording.seconds,) * 2))
+                continue
             dropped += not count
             wanted = round((self._plain + count) * PRECUT) - round(self._plain * PRECUT)
             self._plain += count
@@ -150,9 +156,11 @@ class Precutting:
         return _spans(self._seconds, ids, index, pieces, dropped)
 
 
-def published_precut(recordings: Iterable[Recording], seed: int, seconds: float = WINDOW_S) -> Spans:
-    """Return windows of random, overlapping sessions, as the module says."""
-    return Precutting(seed, seconds).spans(recordings)
+def published_precut(
+    recordings: Iterable[Recording], seed: int, seconds: float = WINDOW_S, short: Short = "drop"
+) -> Spans:
+    """Return windows of random, overlapping sessions, as the module says; short recordings as :func:`cut` has them."""
+    return Precutting(seed, seconds, short).spans(recordings)
 
 
 def _recut(recording: Recording, wanted: int, seconds: float, random: np.random.Generator) -> Iterator[Pair]:
@@ -215,7 +223,7 @@ def at_rate(recordings: Sequence[Recording], spans: Spans, rate_hz: float | None
         rate_hz=rate,
         signals=signals,
         valid=valid,
-        mask=np.logical_and.reduce([recording.mask for recording in recordings]),
+        mask=np.array([recording.mask for recording in mine], dtype=np.bool_).reshape(-1, len(CHANNELS)),
         ids=spans.ids,
         labels=tuple(recording.label for recording in mine),
         subjects=tuple(recording.subject for recording in mine),

@@ -1,4 +1,9 @@
-"""Whether acceleration is in m/s^2, seen from people at rest: then it is gravity, or nothing where that was removed."""
+"""Whether acceleration is in m/s^2 and angular rate in rad/s.
+
+Acceleration is seen from people at rest: then it is gravity, or nothing where that was removed. Angular rate is seen
+from people who walk, run or climb: a worn sensor turns by about 0.3 to 5 rad/s then (the median over time), which in
+degrees is 57 times as much.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +25,10 @@ NEAR = 0.1
 """How far the resting length may be from gravity, as a share of it."""
 STILL_MS2 = 1.0
 """What may be left of the resting length where gravity was removed."""
+MOVING = frozenset({"walking", "running", "jumping", "ascending_stairs", "descending_stairs", "stairs"})
+"""Groups of labels in which people move all of their body."""
+TURNING_RAD_S = (0.02, 15.0)
+"""Between what the median angular rate of moving people is."""
 
 
 def resting(recordings: Iterable[Recording]) -> dict[str, float]:
@@ -29,6 +38,27 @@ def resting(recordings: Iterable[Recording]) -> dict[str, float]:
         for recording in recordings
         if group_of(recording.label) in REST and recording.mask[:3].all() and len(recording.times)
     }
+
+
+def turning(recordings: Iterable[Recording]) -> dict[str, float]:
+    """Return the median angular rate of each recording of moving people that has a gyroscope, by its id."""
+    return {
+        recording.id: float(np.median(np.linalg.norm(recording.signals[:, 3:].astype(np.float64), axis=1)))
+        for recording in recordings
+        if group_of(recording.label) in MOVING and recording.mask[3:].all() and len(recording.times)
+    }
+
+
+def judge_turning(dataset: str, rates: Mapping[str, float]) -> tuple[Finding, ...]:
+    """Judge angular rates by recording; nothing is found where nobody moves."""
+    middle = float(np.median(list(rates.values()))) if rates else 1.0
+    low, high = TURNING_RAD_S
+    if low <= middle <= high:
+        return ()
+    guess = "be in deg/s" if middle > high else "have been converted from deg/s though it was in rad/s"
+    text = f"{dataset}: moving people turn by {middle:.3g} rad/s, expected {low:g} to {high:g}; it may {guess}"
+    remedy = "convert it to rad/s when files are read"
+    return (Finding("turning-rate", "error", f"units of {dataset}", text, remedy),)
 
 
 def check_units(manifest: Manifest, variant: str, recordings: Iterable[Recording]) -> tuple[Finding, ...]:

@@ -2,8 +2,8 @@
 
 Files are ``wisdm-dataset/raw/phone/{accel,gyro}/data_<id>_{accel,gyro}_phone.txt`` with lines ``id,letter,ns,x,y,z;``:
 acceleration in m/s^2 with gravity, angular rate in rad/s, time stamps in nanoseconds. The two sensors are sampled at
-different moments: angular rates are interpolated at the times of the accelerations, inside what both cover. Time
-stamps are repaired or refused as :mod:`gnomon.suites.har.datasets.stamps` says; rates are measured.
+different moments and joined by time (:mod:`gnomon.suites.har.datasets.joining`); time stamps are repaired or refused as
+:mod:`gnomon.suites.har.datasets.stamps` says; rates are measured.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.joining import Piece, together, turning
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.datasets.stamps import rate_of, repair
 from gnomon.suites.har.recordings import Manifest, Recording
 
 LAYOUT = Layout("isifff", end=";")
 MEMBER = re.compile(r"(?<![^/])raw/phone/(?P<sensor>accel|gyro)/data_(?P<subject>\d+)_(?P=sensor)_phone\.txt$")
-SHORTEST_S = 1.0
-"""Seconds that both sensors have to cover together."""
 MANIFEST = Manifest(
     name="wisdm",
     title="WISDM Smartphone and Smartwatch Activity and Biometrics",
@@ -127,46 +125,24 @@ def _recordings(
     for begin, end in zip(starts, [*starts[1:], len(accel.letters)], strict=True):
         letter = accel.letters[begin].decode()
         times, values = (accel.ns[begin:end] - zero) / 1e9, accel.values[begin:end]
-        fixed = repair(times)
-        fixed.count(faults, "accelerometer")
-        for rows in fixed.pieces:
-            for chosen, turning in _joined(times[rows], turning_by.get(letter)):
-                at = times[rows][chosen]
-                rate = rate_of(at)
-                if rate is None or at[-1] - at[0] < SHORTEST_S:
-                    faults["pieces shorter than a second, left out"] += 1
-                    continue
-                count[letter] += 1
-                yield Recording(
-                    dataset=manifest.name,
-                    subject=subject,
-                    id=f"{manifest.name}/{subject}/{letter}_{count[letter]}",
-                    label=manifest.labels[letter],
-                    times=at - at[0],
-                    signals=np.concatenate([values[rows][chosen], turning], axis=1),
-                    mask=manifest.mask if gyro is not None else manifest.mask & (np.arange(6) < 3),
-                    rate_hz=rate,
-                )
+        for at, signals, rate in together(times, values, turning_by.get(letter), faults):
+            count[letter] += 1
+            yield Recording(
+                dataset=manifest.name,
+                subject=subject,
+                id=f"{manifest.name}/{subject}/{letter}_{count[letter]}",
+                label=manifest.labels[letter],
+                times=at - at[0],
+                signals=signals,
+                mask=manifest.mask if gyro is not None else manifest.mask & (np.arange(6) < 3),
+                rate_hz=rate,
+            )
 
 
-def _turning(gyro: _Sensor, letter: str, zero: int, faults: Faults) -> list[tuple[Array, Array]]:
+def _turning(gyro: _Sensor, letter: str, zero: int, faults: Faults) -> list[Piece]:
     """Return times and values of each piece of an activity."""
     rows = np.flatnonzero(gyro.letters == letter.encode())
-    times, values = (gyro.ns[rows] - zero) / 1e9, gyro.values[rows]
-    fixed = repair(times)
-    fixed.count(faults, "gyroscope")
-    return [(times[piece], values[piece]) for piece in fixed.pieces if len(piece) > 1]
-
-
-def _joined(times: Array, pieces: list[tuple[Array, Array]] | None) -> Iterator[tuple[Array, Array]]:
-    """Yield rows that both sensors cover, with the angular rates there; zeros where there is no gyroscope."""
-    if pieces is None:
-        yield np.arange(len(times)), np.zeros((len(times), 3))
-        return
-    for at, values in pieces:
-        rows = np.flatnonzero((times >= at[0]) & (times <= at[-1]))
-        if len(rows):
-            yield rows, np.stack([np.interp(times[rows], at, values[:, k]) for k in range(3)], axis=1)
+    return turning((gyro.ns[rows] - zero) / 1e9, gyro.values[rows], faults)
 
 
 DATASET = Dataset(MANIFEST, MEMBER, read, "wisdm-dataset/raw/phone/{accel,gyro}/data_<id>_{accel,gyro}_phone.txt")

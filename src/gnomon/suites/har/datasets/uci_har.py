@@ -1,0 +1,148 @@
+"""UCI HAR: a phone at the waist, 30 people, six activities, 50 Hz.
+
+Files are ``UCI HAR Dataset/{train,test}/Inertial Signals/{total_acc,body_acc,body_gyro}_{x,y,z}_{train,test}.txt`` with
+128 numbers a line (2.56 s), ``y_{train,test}.txt`` and ``subject_{train,test}.txt`` with one whole number a line.
+Acceleration is in g, the angular rate in rad/s. ``total_acc`` holds gravity; ``body_acc`` is what a high-pass filter at
+.3 Hz left of it.
+
+Lines of one subject and activity overlap by a half: the second half of a line is the first half of the next, value for
+value. Such lines are joined, so that each sample occurs once. Where the halves differ a new recording begins, which is
+counted. ``published`` uses the body acceleration, ``strict`` the total one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from gnomon.core.errors import InputError, some
+from gnomon.core.tallies import Array
+from gnomon.intake.numbers import Layout, parse
+from gnomon.suites.har.datasets.base import Dataset, Faults, G
+from gnomon.suites.har.datasets.places import Files
+from gnomon.suites.har.recordings import Manifest, Recording
+
+HZ = 50.0
+STEPS = 128
+"""Samples of a line, of which the second half is the first of the next line."""
+LAYOUT = Layout("f" * STEPS, separator=" ")
+NUMBER = Layout("i", separator=" ")
+ACCELERATION = {"published": "body_acc", "strict": "total_acc"}
+MEMBER = re.compile(
+    r"(?<![^/])UCI HAR Dataset/(?P<part>train|test)/"
+    r"(?:Inertial Signals/(?P<signal>(?:total_acc|body_acc|body_gyro)_[xyz])|(?P<about>y|subject))_(?P=part)\.txt$"
+)
+MANIFEST = Manifest(
+    name="uci_har",
+    title="Human Activity Recognition Using Smartphones",
+    text_hz=HZ,
+    role="train",
+    placement="waist",
+    channels=(
+        *(f"Accelerometer {axis}-axis of a phone at the waist, m/s^2" for axis in "XYZ"),
+        *(f"Gyroscope {axis}-axis of a phone at the waist, rad/s" for axis in "XYZ"),
+    ),
+    gravity={"published": "removed", "strict": "present"},
+    labels={
+        "1": "walking",
+        "2": "walking_upstairs",
+        "3": "walking_downstairs",
+        "4": "sitting",
+        "5": "standing",
+        "6": "laying",
+    },
+    subjects=tuple(str(k) for k in range(1, 31)),
+    people="uci_har",
+    licence="CC BY 4.0",
+    citation="D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz: A Public Domain Dataset for Human Activity "
+    "Recognition Using Smartphones. ESANN 2013. Data: doi:10.24432/C54S4K",
+    source="https://archive.ics.uci.edu/dataset/240/human+activity+recognition+using+smartphones",
+    patch_s=(0.75, 1.25, 0.25),
+    notes=(
+        "the same people as HAPT",
+        "lines overlap by a half and are joined, so that each sample occurs once",
+        "signals were filtered by the authors (median, and a low-pass at 20 Hz)",
+        "no time stamps: the rate is the stated one",
+        "acceleration is in g, converted to m/s^2",
+    ),
+)
+
+
+def read(
+    manifest: Manifest, files: Files, matches: list[re.Match[str]], variant: str, faults: Faults
+) -> Iterator[Recording]:
+    """Yield one recording per run of lines that go on from one another, in the order of the files."""
+    for part in ("train", "test"):
+        found = {match["signal"] or match["about"]: match.string for match in matches if match["part"] == part}
+        if not found:
+            faults[f"part {part!r} is not there"] += 1
+            continue
+        wanted = [*(f"{ACCELERATION[variant]}_{axis}" for axis in "xyz"), *(f"body_gyro_{axis}" for axis in "xyz")]
+        lacking = [f"{name}_{part}.txt" for name in (*wanted, "y", "subject") if name not in found]
+        if lacking:
+            raise InputError(f"{files.root}: UCI HAR Dataset/{part} lacks {some(lacking)}; obtain the archive again")
+        subjects = _whole(files, found["subject"], manifest.subjects, "subject")
+        codes = _whole(files, found["y"], tuple(manifest.labels), "activity")
+        _same(files, found["y"], len(codes), len(subjects))
+        lines = np.empty((len(subjects), STEPS, 6))
+        for k, name in enumerate(wanted):
+            columns = parse(files.read(found[name]), LAYOUT, files.shown(found[name]))
+            _same(files, found[name], len(columns[0]), len(subjects))
+            lines[:, :, k] = np.stack(columns, axis=1) * (G if k < 3 else 1)
+        yield from _recordings(manifest, part, subjects, codes, lines, faults)
+
+
+def _recordings(
+    manifest: Manifest, part: str, subjects: Array, codes: Array, lines: Array, faults: Faults
+) -> Iterator[Recording]:
+    half = STEPS // 2
+    other = (subjects[1:] != subjects[:-1]) | (codes[1:] != codes[:-1])
+    apart = (lines[1:, :half] != lines[:-1, half:]).any(axis=(1, 2))
+    broken = int((apart & ~other).sum())
+    if broken:
+        faults["lines that do not go on from the one before, a new recording begins"] += broken
+    starts = [0, *(np.flatnonzero(other | apart) + 1).tolist(), len(lines)]
+    for begin, end in pairwise(starts):
+        signals = np.concatenate([lines[begin, :half], lines[begin:end, half:].reshape(-1, 6)])
+        subject, code = str(subjects[begin]), str(codes[begin])
+        yield Recording(
+            dataset=manifest.name,
+            subject=subject,
+            id=f"{manifest.name}/{subject}/{part}_{code}_l{begin + 1:05d}",
+            label=manifest.labels[code],
+            times=np.arange(len(signals)) / HZ,
+            signals=signals,
+            mask=manifest.mask,
+            rate_hz=HZ,
+            tags={"part": part, "lines": str(end - begin)},
+        )
+
+
+def _whole(files: Files, member: str, known: tuple[str, ...], what: str) -> Array:
+    """Return the numbers of a file with one a line, each of which is known."""
+    where = files.shown(member)
+    (values,) = parse(files.read(member), NUMBER, where)
+    odd = np.flatnonzero(~np.isin(values, [int(name) for name in known]))
+    if len(odd) or not len(values):
+        got = f"row {int(odd[0]) + 1}: {what} {int(values[odd[0]])}" if len(odd) else "no rows"
+        raise InputError(f"{where}: {got}, expected {known[0]} to {known[-1]}; obtain the file again")
+    return values
+
+
+def _same(files: Files, member: str, got: int, expected: int) -> None:
+    if got != expected:
+        raise InputError(
+            f"{files.shown(member)}: {got} rows, expected {expected} as in the file of subjects; obtain the files again"
+        )
+
+
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "UCI HAR Dataset/{train,test}/Inertial Signals/{total_acc,body_acc,body_gyro}_{x,y,z}_{train,test}.txt, "
+    "y_*.txt, subject_*.txt",
+)
