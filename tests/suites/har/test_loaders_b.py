@@ -247,6 +247,14 @@ def test_realworld_in_one_archive_and_as_published(tmp_path):
     assert not faults
 
 
+def test_realworld_names_an_archive_that_cannot_be_opened(tmp_path):
+    write_realworld(tmp_path)
+    path = next(tmp_path.rglob("acc_walking_csv.zip"))
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(InputError, match=r"acc_walking_csv\.zip: not a readable zip archive"):
+        read(REALWORLD, tmp_path)
+
+
 def test_realworld_without_a_gyroscope(tmp_path):
     write_realworld(tmp_path)
     (tmp_path / "realworld2016_dataset/proband1/data/gyr_sitting_csv.zip").unlink()

@@ -35,9 +35,11 @@ COLUMNS = {"attr_time": "f", "attr_x": "f", "attr_y": "f", "attr_z": "f"}
 SENSORS = {"acc": "acc", "Gyroscope": "gyr", "gyr": "gyr"}
 """How a file begins -> its sensor; unpacked copies call the gyroscope either way."""
 MEMBER = re.compile(
-    r"(?<![^/])proband(?P<subject>\d+)/data/(?:[^/]+/)*"
-    rf"(?P<sensor>acc|Gyroscope|gyr)_(?P<activity>[a-z]+)(?:_(?P<part>\d+))?_{PLACEMENT}\.csv$"
+    r"(?<![^/])proband(?P<subject>\d+)/data/(?:[^/]+/)*(?:"
+    rf"(?P<sensor>acc|Gyroscope|gyr)_(?P<activity>[a-z]+)(?:_(?P<part>\d+))?_{PLACEMENT}\.csv"
+    r"|(?P<closed>(?:acc|gyr)_[a-z0-9_]+_csv\.zip))$"
 )
+"""One that can be opened is a folder, so that an archive goes by its own name where it cannot."""
 Key = tuple[int, str, int]
 """Person, activity and part."""
 MANIFEST = Manifest(
@@ -96,6 +98,8 @@ def _found(manifest: Manifest, files: Files, matches: list[re.Match[str]]) -> di
     found: dict[tuple[Key, str], str] = {}
     for match in matches:
         name = files.shown(match.string)
+        if match["closed"]:
+            raise InputError(f"{name}: not a readable zip archive; obtain it again")
         if match["activity"] not in manifest.labels:
             raise InputError(f"{name}: activity {match['activity']!r}, expected one of {', '.join(manifest.labels)}")
         key = (int(match["subject"]), match["activity"], int(match["part"] or 1)), SENSORS[match["sensor"]]

@@ -73,11 +73,10 @@ class Rows:
         cells = self.table.column(column).combine_chunks()
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
         values = tidy(pa.table({column: coded.dictionary}), {column}, self.path).column(column).combine_chunks()
-        codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy()
-        empty = np.flatnonzero(np.append(values.is_null().to_numpy(zero_copy_only=False), True)[codes])
-        if len(empty):
-            raise self.fault(int(empty[0]), column, "is empty, expected text")
-        return Texts(codes, values)
+        empty = (values.take(coded.indices) if values.null_count else coded.indices).is_null()
+        if empty.true_count:
+            raise self.fault(int(np.argmax(empty.to_numpy(zero_copy_only=False))), column, "is empty, expected text")
+        return Texts(_array(coded.indices), values)
 
     def numbers(self, column: str) -> Array:
         """Return a column of numbers, int64 or float64, all of them finite."""
@@ -91,7 +90,7 @@ class Rows:
             row = int(np.argmax(cells.is_null().to_numpy()))
             raise self.fault(row, column, "is missing or not finite, expected a number")
         with guarded(self.path, f"column {shown(column)!r} cannot be used", "store numbers of 64 bits"):
-            values: Array = cells.cast(pa.int64() if whole else pa.float64()).to_numpy()
+            values = _array(cells.cast(pa.int64() if whole else pa.float64()).combine_chunks())
         if not whole and not np.isfinite(values).all():
             raise self.fault(int(np.argmin(np.isfinite(values))), column, "is missing or not finite, expected a number")
         return values
@@ -109,6 +108,11 @@ class Rows:
         """Return an error that names a cell."""
         cell = self.table.column(column)[row].as_py()
         return self.fault(row, column, f"is {shown(str(cell), 40)!r}, expected a number")
+
+
+def _array(cells: pa.Array) -> Array:
+    """Return the numbers of Arrow, which has none missing; ``to_numpy`` would import pandas where it is installed."""
+    return np.from_dlpack(cells) if len(cells) else np.empty(0)
 
 
 def columns_of(path: Path) -> list[str]:

@@ -227,99 +227,82 @@ def _manifest(about: Mapping[str, Any], content: Mapping[str, Any], columns: Map
     )
 
 
+@dataclass(frozen=True, eq=False)
+class _Run:
+    """Rows of one subject, recording and label that follow one another, as they are gathered."""
+
+    subject: str
+    recording: str
+    label: str
+    parts: list[tuple[Array, Array]] = field(default_factory=list)
+    """Times in seconds and signals ``(n, 6)``."""
+
+    def joined(self) -> tuple[Array, Array]:
+        """Return all times and signals."""
+        times, signals = zip(*self.parts, strict=True)
+        return np.concatenate(times), np.concatenate(signals)
+
+
 class _Table:
-    """The rows of one file of a dataset."""
+    """One file of a dataset."""
 
     def __init__(self, dataset: TableDataset, path: Path) -> None:
-        self.dataset, self.path = dataset, path
-        keys = [dataset.columns[name] for name in KEYS]
-        table = read_table(path, text=keys, columns=list(dict.fromkeys(dataset.columns.values())))
-        self.first_row = 1 if path.name.endswith(".parquet") else 2
-        self.keys = {name: self._text(table, name) for name in KEYS}
-        self.times = self._numbers(table, "time")
-        self.values = {name: self._numbers(table, name) for name in CHANNELS if name in dataset.columns}
+        self.dataset, self.path, self.columns = dataset, path, dataset.columns
+        self._zero: float = 0
+        self._numbers: Counter[str] = Counter()
 
-    def fault(self, row: int, name: str, what: str) -> InputError:
-        """Return an error at a row and a column."""
-        column = self.dataset.columns[name]
-        return InputError(f"{shown(self.path)}: row {row + self.first_row}, column {column!r}: {what}")
-
-    def recordings(self, seen: set[tuple[str, str]], faults: Faults) -> Iterator[Recording]:
-        """Yield recordings in the order in which they begin."""
-        _, subjects = np.unique(self.keys["subject"], return_inverse=True)
-        names, codes = np.unique(self.keys["recording"], return_inverse=True)
-        codes = subjects * len(names) + codes
-        order = np.argsort(codes, kind="stable")
-        cuts = np.flatnonzero(np.diff(codes[order])) + 1
-        for rows in sorted(np.split(order, cuts), key=lambda part: int(part[0]) if len(part) else -1):
-            if not len(rows):
-                continue
-            subject, recording = (str(self.keys[name][rows[0]]) for name in ("subject", "recording"))
-            if (subject, recording) in seen:
-                raise self.fault(int(rows[0]), "recording", f"{recording!r} of {subject!r} is in another file too")
-            seen.add((subject, recording))
-            yield from self._pieces(subject, recording, rows, faults)
-
-    def _pieces(self, subject: str, recording: str, rows: Array, faults: Faults) -> Iterator[Recording]:
-        labels = self.keys["label"][rows]
-        number = 0
-        for run in np.split(rows, np.flatnonzero(labels[1:] != labels[:-1]) + 1):
+    def recordings(self, seen: dict[Key, Path], faults: Faults) -> Iterator[Recording]:
+        """Yield recordings in the order of rows; those of earlier files are in ``seen``, to which these are added."""
+        for run in self._runs(seen):
             label = self._label(run)
             if label is None:
-                faults["rows of labels that the manifest leaves out"] += len(run)
-                continue
-            fixed = repair(self.times[run])
-            fixed.count(faults, "table")
-            for piece in fixed.pieces:
-                rate = rate_of(self.times[run[piece]])
-                if rate is None:
-                    faults["pieces of one sample, left out"] += 1
-                    continue
-                number += 1
-                yield self._recording(subject, f"{recording}_{number}", label, run[piece], rate)
+                faults["rows of labels that the manifest leaves out"] += sum(len(times) for times, _ in run.parts)
+            else:
+                yield from self._pieces(run, label, faults)
 
-    def _recording(self, subject: str, name: str, label: str, rows: Array, rate: float) -> Recording:
-        dataset = self.dataset
-        signals = np.zeros((len(rows), len(CHANNELS)))
-        for k, channel in enumerate(CHANNELS):
-            if channel in self.values:
-                signals[:, k] = self.values[channel][rows]
-        times = self.times[rows]
-        where = f"{dataset.name}/{subject}/{name}"
-        return Recording(dataset.name, subject, where, label, times - times[0], signals, dataset.manifest.mask, rate)
+    def _runs(self, seen: dict[Key, Path]) -> Iterator[_Run]:
+        run: _Run | None = None
+        keys, time = [self.columns[name] for name in KEYS], self.columns["time"]
+        for rows in rows_of(self.path, list(dict.fromkeys(self.columns.values())), keys, (time,)):
+            texts = [rows.text(column) for column in keys]
+            times, signals = self._times(rows), self._signals(rows)
+            for start, stop in _stretches([text.codes for text in texts]):
+                named = [text[start] for text in texts]
+                if run is None or [run.subject, run.recording, run.label] != named:
+                    if run is not None:
+                        yield run
+                    self._begin(run, named, rows, start, seen)
+                    run = _Run(*named)
+                run.parts.append((times[start:stop], signals[start:stop]))
+        if run is not None:
+            yield run
 
-    def _label(self, rows: Array) -> str | None:
-        code = str(self.keys["label"][rows[0]])
-        manifest = self.dataset.manifest
-        if code in self.dataset.left_out:
+    def _begin(self, last: _Run | None, named: list[str], rows: Rows, row: int, seen: dict[Key, Path]) -> None:
+        """Refuse a recording that was ended before, a label that is not known, and text over several lines."""
+        subject, recording, label = named
+        for name, text in zip(KEYS, named, strict=True):
+            if "\n" in text:
+                raise rows.fault(row, self.columns[name], "holds a line break; close the quote before it")
+        if last is None or (last.subject, last.recording) != (subject, recording):
+            other = seen.get((subject, recording))
+            if other is not None:
+                said = "comes back after another one began; sort the rows by subject, recording and time"
+                said = said if other == self.path else "is in another file too; give it another name there"
+                raise rows.fault(row, self.columns["recording"], f"{shown(recording, 60)!r} of {subject!r} {said}")
+            seen[subject, recording] = self.path
+        labels = self.dataset.manifest.labels
+        if labels and label not in labels and label not in self.dataset.left_out:
+            said = f"{shown(label, 60)!r} is not in [labels], which has {some(labels)}; add it, with \"\" to leave it out"
+            raise rows.fault(row, self.columns["label"], said)
+
+    def _label(self, run: _Run) -> str | None:
+        if run.label in self.dataset.left_out:
             return None
-        if not manifest.labels or code in manifest.labels:
-            return manifest.labels.get(code, code)
-        raise self.fault(int(rows[0]), "label", f"{code!r} is not in [labels], which has {some(manifest.labels)}")
+        return self.dataset.manifest.labels.get(run.label, run.label)
 
-    def _text(self, table: pa.Table, name: str) -> Array:
-        column = table.column(self.dataset.columns[name])
-        if column.null_count:
-            row = int(np.argmax(column.is_null().to_numpy()))
-            raise self.fault(row, name, "is empty, expected text")
-        return np.asarray(column.to_pylist(), dtype=np.str_)
-
-    def _numbers(self, table: pa.Table, name: str) -> Array:
-        column = table.column(self.dataset.columns[name])
-        if not (pa.types.is_floating(column.type) or pa.types.is_integer(column.type)):
-            raise self._not_numbers(column, name)
-        if pa.types.is_integer(column.type) and len(column) and name == "time":
-            column = pc.subtract(column, pc.min(column))  # nanoseconds since 1970 do not fit a double
-        values: Array = column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False) * self.dataset.scale[name]
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise self.fault(int(bad[0]), name, "is missing or not finite, expected a number")
-        return values
-
-    def _not_numbers(self, column: pa.ChunkedArray, name: str) -> InputError:
-        for row, cell in enumerate(column.to_pylist()):
-            try:
-                float(cell)
-            except (TypeError, ValueError):
-                return self.fault(row, name, f"is {shown(str(cell), 40)!r}, expected a number")
-        return self.fault(0, name, f"has type {column.type}, expected numbers")
+    def _times(self, rows: Rows) -> Array:
+        """Return seconds since the first row: nanoseconds since 1970 do not fit a double."""
+        times = rows.numbers(self.columns["time"])
+        if rows.first == self._first_row and np.issubdtype(times.dtype, np.integer):
+            self._zero = int(times[0])
+        return (times - self._zero) * self.dataset.scale["time"]
