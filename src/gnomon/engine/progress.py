@@ -1,8 +1,9 @@
 """What is seen of work in progress: a line on a terminal, plain lines in a log, and a file that others can follow.
 
 The file holds one JSON object per line, appended as things happen: ``{"time", "event", "done", "failed", "total",
-"name", ...}``. Events: ``plan``, ``found``, ``started``, ``done``, ``retried``, ``died``, ``failed``, ``blocked``,
-``end``. A reader that meets an unfinished last line waits for the rest.
+"name", ...}``. Events: ``plan``, ``found``, ``started``, ``told`` (a line of progress from inside a node, without
+counts), ``done``, ``retried``, ``died``, ``failed``, ``blocked``, ``end``. A reader that meets an unfinished last line
+waits for the rest.
 """
 
 from __future__ import annotations

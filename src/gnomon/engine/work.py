@@ -13,6 +13,7 @@ from typing import Any
 
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load
+from gnomon.engine.begun import doing
 from gnomon.engine.plan import Node
 from gnomon.engine.store import Store, StoreFullError
 
@@ -64,7 +65,11 @@ def carry_out(store: Store, order: Order) -> Reply:
                 return Reply(order.key, "found", time.perf_counter() - start)
             needs = {role: store.path(key) for role, key in order.needs.items()}
             # What the work prints must not mix with machine output.
-            with store.draft(order.key) as out, contextlib.redirect_stdout(sys.stderr):
+            with (
+                doing(store.folder, order.key, order.name),
+                store.draft(order.key) as out,
+                contextlib.redirect_stdout(sys.stderr),
+            ):
                 load(order.function)(order.arguments, needs, out)
     except StoreFullError as error:
         return Reply(order.key, "full", time.perf_counter() - start, str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -208,6 +209,21 @@ def interval_notes(run: Run, scores: Iterable[Score | None]) -> tuple[str, ...]:
         whose = "" if len(names) == len(everything) else f"{_few(names)}: "
         lines.append(f"{whose}{text}")
     return tuple(lines)
+
+
+def worst(remarks: Sequence[str]) -> list[str]:
+    """Say remarks that differ in a number of classes alone once, with the largest number.
+
+    >>> worst(["2 classes rest on few", "5 classes rest on few", "other"])
+    ['up to 5 classes rest on few', 'other']
+    """
+    found: dict[str, list[tuple[int, str, str]]] = {}
+    for text in dict.fromkeys(remarks):
+        number = re.search(r"(\d+) class(es)? rests?", text)
+        kind = text if number is None else text.replace(number[0], "")
+        marked = text if number is None else text.replace(number[0], f"up to {number[0]}")
+        found.setdefault(kind, []).append((int(number[1]) if number else 0, text, marked))
+    return [max(own)[2] if len(own) > 1 else own[0][1] for own in found.values()]
 
 
 def _few(names: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ from gnomon.inference.intervals import (
     t_quantile,
 )
 from gnomon.runs.run import Run
-from gnomon.runs.tables import cell, column, shown, titled
+from gnomon.runs.tables import cell, column, shown, titled, worst
 
 SHOWN = 8
 """How many measures are set side by side."""
@@ -89,7 +89,7 @@ def gap(runs: Sequence[Run]) -> Table | None:
     notes += _left_out(families, names)
     notes += [str(text) for family in shown_families for run in family for text in _reasons(run)]
     title = f"{runs[0].suite}: {' and '.join(names)} side by side"
-    return Table("variants", title, columns, tuple(rows), tuple(dict.fromkeys(notes)))
+    return Table("variants", title, columns, tuple(rows), tuple(worst(tuple(dict.fromkeys(notes)))))
 
 
 def difference(first: Run, last: Run, name: str) -> Interval:

@@ -5,9 +5,9 @@ import re
 import pytest
 
 import gnomon
+from gnomon.runs.tables import worst
 from gnomon.suites.har.metrics import METRICS
 from gnomon.suites.har.reference import DEVIATIONS, FIGURES, deviations
-from gnomon.suites.har.views import _worst
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_every_format_renders(result, format):
 
 def test_notes_that_differ_in_a_number_are_said_once():
     texts = [f"interval unreliable: {k} classes rest on fewer than 10 subjects" for k in (3, 9, 4)]
-    assert _worst([*texts, "other"]) == ["interval unreliable: up to 9 classes rest on fewer than 10 subjects", "other"]
+    assert worst([*texts, "other"]) == ["interval unreliable: up to 9 classes rest on fewer than 10 subjects", "other"]
 
 
 def test_no_note_holds_a_path(result, root):

@@ -50,10 +50,23 @@ def windows(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) 
     )
 
 
-def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
-    """Artefact: a model fitted to the training datasets."""
-    system = systems.make(parse(arguments["system"]))
+def pretrain(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: an encoder trained on the windows of the training datasets, without their labels."""
+    system = _made(arguments)
     conditions = Conditions(**arguments["conditions"])
+    pieces, _ = _training(arguments, needs, conditions)
+    begun, spent = time.perf_counter(), time.process_time()
+    facts = system.pretrain(pieces, conditions)
+    took = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - spent}
+    record = {"windows": sum(map(len, pieces)), **took, **(facts if isinstance(facts, Mapping) else {})}
+    _keep(system, arguments["system"], out)
+    (out / FACTS).write_bytes(encode_pretty(record))
+
+
+def _training(
+    arguments: Mapping[str, Any], needs: Mapping[str, Path], conditions: Conditions
+) -> tuple[list[Windows], Array]:
+    """Return the windows to train on, a piece for each dataset, and the codes of their labels."""
     pieces = [sources.load(needs[name]) for name in arguments["training"]]
     rows = training_rows(pieces, arguments["most"], conditions.seed)
     pieces = [piece if len(own) == len(piece) else piece.take(own) for piece, own in zip(pieces, rows, strict=True)]
@@ -63,6 +76,14 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
             f"{', '.join(arguments['training'])}: no window has one of the {len(LABELS)} training labels, so nothing "
             "can be learned; map labels in the manifest, table [labels]"
         )
+    return pieces, codes
+
+
+def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Artefact: a model fitted to the training datasets."""
+    system = _loaded(arguments["system"], needs["pretrained"]) if "pretrained" in needs else _made(arguments)
+    conditions = Conditions(**arguments["conditions"])
+    pieces, codes = _training(arguments, needs, conditions)
     begun, spent = time.perf_counter(), time.process_time()
     facts = system.fit(pieces, codes, conditions)
     record = {
@@ -71,6 +92,7 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
         "seconds": time.perf_counter() - begun,
         "cpu_seconds": time.process_time() - spent,
         **(facts if isinstance(facts, Mapping) else {}),
+        **({"pretrained": _facts(needs["pretrained"])} if "pretrained" in needs else {}),
     }
     _keep(system, arguments["system"], out)
     (out / FACTS).write_bytes(encode_pretty(record))
@@ -219,6 +241,10 @@ def _keep(system: Any, name: str, out: Path) -> None:
         raise InputError(
             f"{name}: cannot be kept after fit(): {error}; give it save(folder) and load(folder)"
         ) from error
+
+
+def _made(arguments: Mapping[str, Any]) -> Any:
+    return systems.make(parse(arguments["system"]))
 
 
 def _loaded(text: str, folder: Path) -> Any:

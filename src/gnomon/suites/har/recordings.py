@@ -11,7 +11,7 @@ Conventions
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -149,6 +149,12 @@ class Windows:
     recordings: tuple[str, ...]
     spans: Array
     """``(n, 2)``: seconds of the recording, half-open."""
+    channels: tuple[str, ...] = ("",) * len(CHANNELS)
+    """Text for each channel, for models that read it; empty where the dataset says nothing."""
+    gravity: Gravity = "present"
+    """Whether the acceleration holds gravity."""
+    patch_s: tuple[float, float, float] = (1.0, 1.0, 0.25)
+    """Smallest, largest and step of the patch length that training draws from, in seconds."""
 
     def __post_init__(self) -> None:
         if np.ndim(self.mask) == 1:  # the same channels in every window
@@ -160,15 +166,15 @@ class Windows:
     def take(self, rows: Array) -> Windows:
         """Return some windows: indices or a boolean mask."""
         index = np.arange(len(self))[rows]
-        chosen = {
-            n: tuple(getattr(self, n)[i] for i in index.tolist()) for n in ("ids", "labels", "subjects", "recordings")
-        }
-        return Windows(
-            self.dataset,
-            self.rate_hz,
-            self.signals[index],
-            self.valid[index],
-            self.mask[index],
+        places = index.tolist()
+        return replace(
+            self,
+            signals=self.signals[index],
+            valid=self.valid[index],
+            mask=self.mask[index],
+            ids=tuple(self.ids[i] for i in places),
+            labels=tuple(self.labels[i] for i in places),
+            subjects=tuple(self.subjects[i] for i in places),
+            recordings=tuple(self.recordings[i] for i in places),
             spans=self.spans[index],
-            **chosen,
         )

@@ -167,19 +167,17 @@ class Nodes:
         work, spec = self.work, self.work.specs[name]
         own = systems.native_rate(systems.find(spec.name))
         needs = {one.name: self.windows(one, variant, "train", own) for one in work.train[variant]}
-        return self.node(
-            f"fit {name} ({variant}, seed {work.options.seed + turn})",
-            f"{CELLS}:fit",
-            {
-                **self._system(spec),
-                "training": list(needs),
-                "most": work.profile.training_windows,
-                "conditions": work.conditions(variant, turn).record(),
-            },
-            needs,
-            kind="artefact",
-            labels={"system": name, "variant": variant},
-        )
+        which = f"{name} ({variant}, seed {work.options.seed + turn})"
+        arguments = {
+            **self._system(spec),
+            "training": list(needs),
+            "most": work.profile.training_windows,
+            "conditions": work.conditions(variant, turn).record(),
+        }
+        node = partial(self.node, kind="artefact", labels={"system": name, "variant": variant})
+        if systems.pretrained(systems.find(spec.name)):
+            needs = {**needs, "pretrained": node(f"pre-train {which}", f"{CELLS}:pretrain", arguments, dict(needs))}
+        return node(f"fit {which}", f"{CELLS}:fit", arguments, needs)
 
     def cell(self, name: str, variant: str, turn: int, metric: str, place: Located, fold: int) -> Node:
         """Cell: a system under a metric on a dataset."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -163,7 +163,12 @@ def _batches(spool: Spool, asked: Asked, manifest: Manifest, faults: Faults) -> 
         if spans.dropped:
             faults["recordings shorter than a window, left out"] += spans.dropped
         if len(spans):
-            yield cutting.at_rate(batch, spans, rate)
+            yield replace(
+                cutting.at_rate(batch, spans, rate),
+                channels=manifest.channels,
+                gravity=manifest.gravity[asked.variant],
+                patch_s=manifest.patch_s,
+            )
 
 
 def _hashed_batches(batches: Iterable[Windows], hashes: list[Array]) -> Iterator[Windows]:

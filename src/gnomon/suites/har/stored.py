@@ -1,8 +1,8 @@
 """Windows on disk: more of them than memory holds, written as they come and read without being loaded.
 
 A folder holds ``signals.npy`` ``(n, steps, 6)`` float32, ``valid.npy`` ``(n, steps)``, ``mask.npy`` ``(n, 6)``,
-``windows.parquet`` (id, label, subject, recording, start, end) and ``stored.json`` (dataset, rate, counts). It appears
-complete or not at all.
+``windows.parquet`` (id, label, subject, recording, start, end) and ``stored.json`` (dataset, rate, counts, channels).
+It appears complete or not at all.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from gnomon.intake.faults import guarded, shown
 from gnomon.suites.har.recordings import CHANNELS, Windows
 
 SIGNALS, VALID, MASK, ROWS, RECORD = "signals.npy", "valid.npy", "mask.npy", "windows.parquet", "stored.json"
+_KEYS = {"dataset", "rate_hz", "n", "steps", "channels", "gravity", "patch_s"}
 _SCHEMA = pa.schema(
     [(name, pa.string()) for name in ("id", "label", "subject", "recording")]
     + [(name, pa.float64()) for name in ("start", "end")]
@@ -63,7 +64,7 @@ def load(folder: str | os.PathLike[str]) -> Windows:
     """Return stored windows; signals stay on disk until they are looked at."""
     base = Path(folder)
     about = read_json(base / RECORD)
-    if not isinstance(about, dict) or set(about) != {"dataset", "rate_hz", "n", "steps"}:
+    if not isinstance(about, dict) or set(about) != _KEYS:
         raise InputError(f"{shown(base / RECORD)}: not what windows are stored with; store them again")
     signals, valid, mask = (_mapped(base / name) for name in (SIGNALS, VALID, MASK))
     with guarded(base / ROWS, "not a readable parquet file", "store the windows again"):
@@ -88,6 +89,9 @@ def load(folder: str | os.PathLike[str]) -> Windows:
         subjects=texts["subject"],
         recordings=texts["recording"],
         spans=spans,
+        channels=tuple(about["channels"]),
+        gravity=about["gravity"],
+        patch_s=tuple(about["patch_s"]),
     )
 
 
@@ -122,12 +126,15 @@ def _write(batches: Iterable[Windows], folder: Path) -> None:
         "rate_hz": first.rate_hz,
         "n": count,
         "steps": first.signals.shape[1],
+        "channels": list(first.channels),
+        "gravity": first.gravity,
+        "patch_s": list(first.patch_s),
     }
     (folder / RECORD).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 def _same(first: Windows, batch: Windows) -> None:
-    for name in ("dataset", "rate_hz"):
+    for name in ("dataset", "rate_hz", "channels", "gravity", "patch_s"):
         if getattr(first, name) != getattr(batch, name):
             raise InputError(
                 f"store: windows of {name} {getattr(batch, name)!r} after {getattr(first, name)!r}; store them apart"

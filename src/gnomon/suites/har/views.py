@@ -6,7 +6,6 @@ subjects and over seeds (:mod:`gnomon.inference.crossed`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -297,16 +296,4 @@ def _told(runs: Sequence[Run], remarks: Sequence[str]) -> list[str]:
         return ["intervals were not asked for"]
     seeds = {run.manifest["facts"].get("seed") for run in runs}
     over = f"{level}s and {len(seeds)} seeds" if len(seeds) > 1 else f"{level}s"
-    return [f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {over}", *_worst(remarks)]
-
-
-def _worst(remarks: Sequence[str]) -> list[str]:
-    """Say what differs in a number of classes alone once, with the largest number."""
-    found: dict[str, tuple[int, str]] = {}
-    for text in remarks:
-        number = re.search(r"(\d+) class(es)? rests?", text)
-        kind = text if number is None else text.replace(number[0], "")
-        size = int(number[1]) if number else 0
-        if kind not in found or size > found[kind][0]:
-            found[kind] = (size, text if number is None else text.replace(number[0], f"up to {number[0]}"))
-    return [text for _, text in found.values()]
+    return [f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {over}", *common.worst(remarks)]

@@ -4,7 +4,9 @@ The interface, by structure. Windows are :class:`~gnomon.suites.har.recordings.W
 their dataset where the class has ``native_rate = True``. Codes are whole numbers into a list of labels.
 
 Every model
-    ``fit(windows, codes, conditions) -> facts``: pre-training, and the native zero-shot classifier. ``windows`` is one
+    ``pretrain(windows, conditions) -> facts``, where the class has it: an encoder is trained without labels. It is an
+    artefact of its own, which ``fit`` goes on from.
+    ``fit(windows, codes, conditions) -> facts``: the native zero-shot classifier, or everything. ``windows`` is one
     piece per training dataset, ``codes`` holds a code over the 87 labels for every window, piece after piece.
     ``fine_tune(train, train_codes, val, val_codes, classes, conditions) -> model``: another model, after fine-tuning
     on the labelled windows of a test dataset, with ``scores(windows) -> (n, len(classes))`` and perhaps ``facts``. The
@@ -140,15 +142,30 @@ def native_rate(kind: Any) -> bool:
     return getattr(kind, "native_rate", False) is True
 
 
+def pretrained(kind: Any) -> bool:
+    """Say whether a model has an encoder that is trained without labels, before it is fitted."""
+    return callable(getattr(kind, "pretrain", None))
+
+
 def trivial(kind: Any) -> bool:
     """Say whether a system declares itself a trivial baseline."""
     return getattr(kind, "trivial", False) is True
 
 
 def identity(name: str) -> str:
-    """Return the name of the class and the hash of its source; built-in ones share parts, so that all of them count."""
+    """Return the name of the class and the hash of its source; of built-in ones with what they share."""
     if name not in BUILTIN:
         return source_identity(name, find(name))
     here = Path(__file__).parent
-    sources = [*sorted(here.glob("*.py")), here.parent / "features.py"]
-    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in sources)}"
+    module = BUILTIN[name].partition(":")[0].rpartition(".")[2]
+    if ".neural." in BUILTIN[name]:
+        shared = [
+            path for path in sorted((here / "neural").glob("*.py")) if path.stem not in _OWN or path.stem == module
+        ]
+    else:
+        shared = [*sorted(here.glob("*.py")), here.parent / "features.py"]
+    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in shared)}"
+
+
+_OWN = {text.partition(":")[0].rpartition(".")[2] for text in BUILTIN.values() if ".neural." in text}
+"""Files of one neural model each; the others of that folder are shared."""
