@@ -38,6 +38,7 @@ class Schedule:
     done: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)
+    _blocked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         nodes = list(self.plan)
@@ -111,7 +112,9 @@ class Schedule:
         for key, node in list(self.waiting.items()):
             if key in self.waiting and any(needed.key == lost.key for needed in node.needs.values()):
                 del self.waiting[key]
-                self.failed[key] = f"needs {lost.name!r}, which failed: {self.failed[lost.key]}"
+                why = self.failed[lost.key]
+                self.failed[key] = why if lost.key in self._blocked else f"needs {lost.name!r}, which failed: {why}"
+                self._blocked.add(key)
                 self.report("blocked", node, self.failed[key])
                 self._block(node)
 

@@ -1,4 +1,4 @@
-"""The demonstration of ``har``: a small truth table and predictions for it are written and scored."""
+"""The demonstration of ``har``: fourteen datasets are simulated; systems learn from ten and are tested on four."""
 
 from __future__ import annotations
 
@@ -8,8 +8,14 @@ from gnomon.core.suite import Step
 
 
 def steps(folder: Path, quick: bool) -> list[Step]:
-    """Return the commands: template, score."""
-    del quick
-    data = folder / "windows"
-    given = {"truth": str(data / "truth.csv"), "predictions": (f"example={data / 'predictions.csv'}",)}
-    return [Step("template", {"directory": str(data)}), Step("score", {**given, "out": str(folder / "runs")})]
+    """Return the commands: simulate, run; then windows predicted elsewhere: template, score."""
+    size = {"subjects": 3, "minutes": 1.0} if quick else {"subjects": 6, "minutes": 3.0}
+    data, windows = str(folder / "data"), folder / "windows"
+    tested = {"data_root": data, "variant": "both", "profile": "smoke" if quick else "cpu", "out": str(folder / "runs")}
+    given = {"truth": str(windows / "truth.csv"), "predictions": (f"example={windows / 'predictions.csv'}",)}
+    return [
+        Step("simulate", {"directory": data, **size}),
+        Step("run", tested),
+        Step("template", {"directory": str(windows)}),
+        Step("score", {**given, "out": str(folder / "scored")}),
+    ]

@@ -233,7 +233,7 @@ def _found(own: Sequence[Run], measure: Measure) -> Found:
     if len(own) == 1:
         score = own[0].find(measure.name)
         notes = () if score is None else score.notes
-        return common.cell(score, measure), _n(score), score.groups if score else 0, notes
+        return common.cell(score, measure), _n(score), score.groups if score and score.n else 0, notes
     made: Crossed = crossed(measure, _kept(own, measure))
     value, low, high = (common.shown(number, measure) for number in (made.value, made.low, made.high))
     return Cell(value, low, high, made.why, made.interval_why), made.n, made.groups, made.notes

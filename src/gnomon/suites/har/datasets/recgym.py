@@ -45,8 +45,8 @@ CHANNELS = ("A_x", "A_y", "A_z", "G_x", "G_y", "G_z")
 MIDDLE = 0.5
 SCALE = np.array([80.0] * 3 + [1600.0 * np.pi / 180] * 3)
 """m/s^2 and rad/s in the range from 0 to 1."""
-NEAR = 0.15
-"""How far from the middle the median of a channel may be in a run: 12 m/s^2 and 240 deg/s."""
+NEAR = 0.3
+"""How far from the middle the median of a channel may be in a run: 24 m/s^2 and 480 deg/s."""
 _BLOCK = 4 << 20
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _LONGEST_HEADER = 4096
