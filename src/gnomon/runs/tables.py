@@ -12,6 +12,9 @@ from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.scoring import WHOLE, Score
 from gnomon.runs.run import Run
 
+MOST_INFO = 3
+"""Findings for information only that a table spells out."""
+
 
 def cell(score: Score | None, measure: Measure | None = None) -> Cell:
     """Return a score as a cell, in the unit that its measure is shown in."""
@@ -174,16 +177,20 @@ def notes(runs: Sequence[Run], measures: Sequence[Measure], evidence: bool = Tru
     if not evidence:
         return tuple(lines)
     lines += [f"{run.system}: {text}" for run in runs if (text := partial(run))]
-    lines += _shared(
-        [
-            (
-                run.system,
-                [f"{f.severity}: {f.evidence}; {f.remedy}" for f in run.findings if f.id != "partial-coverage"],
-            )
-            for run in runs
-        ]
-    )
+    lines += _shared([(run.system, _findings(run)) for run in runs])
     return (*lines, *_searched(runs), *claims(runs))
+
+
+def _findings(run: Run) -> list[str]:
+    """Return the findings of a run as lines; where many are for information only, these are counted."""
+    found = [f for f in run.findings if f.id != "partial-coverage"]
+    told = [f for f in found if f.severity != "info"]
+    rest = [f for f in found if f.severity == "info"]
+    lines = [f"{f.severity}: {f.evidence}; {f.remedy}" for f in (*told, *(rest if len(rest) <= MOST_INFO else ()))]
+    if len(rest) > MOST_INFO:
+        kinds = ", ".join(dict.fromkeys(f.id for f in rest))
+        lines.append(f"{len(rest)} findings for information ({kinds}): gnomon audit shows them")
+    return lines
 
 
 def interval_notes(run: Run, scores: Iterable[Score | None]) -> tuple[str, ...]:
