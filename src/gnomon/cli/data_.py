@@ -18,7 +18,7 @@ def command() -> None:
     """Look at datasets."""
 
 
-@command.command("list", help="List the datasets that suites know, and where to obtain them.")
+@command.command("list", help="List the datasets that suites know; describe NAME says where to obtain one.")
 @SUITE
 @JSON
 def list_(suite: str, json_: bool) -> int:
@@ -26,25 +26,36 @@ def list_(suite: str, json_: bool) -> int:
     return _show(_ask(suite, "list", ""), json_)
 
 
-@command.command(help="Read the datasets in a folder or archive: what is there, what is missing, what is odd.")
+@command.command(
+    help="Read the datasets in a folder or archive: what is there, what is missing, what looks wrong, and where to "
+    "obtain those that are not there. Leaves with 1 where one of them cannot be read or is doubtful."
+)
 @click.argument("folder", metavar="DIR", type=click.Path())
+@click.option(
+    "--variant", type=click.Choice(["published", "strict"]), help="Read as this variant does; default: strict."
+)
 @SUITE
 @JSON
-def check(folder: str, suite: str, json_: bool) -> int:
-    """Check a folder; exit code 1 when a dataset in it cannot be read."""
-    return _show(_ask(suite, "check", folder), json_)
+def check(folder: str, variant: str | None, suite: str, json_: bool) -> int:
+    """Check a folder; exit code 1 when a dataset in it cannot be read or is doubtful."""
+    return _show(_ask(suite, "check", folder, variant=variant), json_)
 
 
-@command.command(help="Describe one dataset: files, channels, units, labels, licence, citation, where to obtain it.")
+@command.command(
+    help="Describe one dataset: files, channels, units, labels, licence, citation, where to obtain it. NAME is one of "
+    "gnomon data list, an own dataset below --data-root, or the TOML file of one."
+)
 @click.argument("name", metavar="NAME")
+@click.option("--data-root", metavar="DIR", type=click.Path(), help="Where to look for own datasets.")
 @SUITE
 @JSON
-def describe(name: str, suite: str, json_: bool) -> int:
+def describe(name: str, data_root: str | None, suite: str, json_: bool) -> int:
     """Describe a dataset."""
-    return _show(_ask(suite, "describe", name), json_)
+    return _show(_ask(suite, "describe", name, data_root=data_root), json_)
 
 
-def _ask(suite: str, verb: str, argument: str) -> list[Listing]:
+def _ask(suite: str, verb: str, argument: str, **options: str | None) -> list[Listing]:
+    """Ask suites; options that were not given are left to them."""
     from gnomon.core import registry
     from gnomon.core.errors import InputError, some
     from gnomon.core.suite import load
@@ -53,10 +64,13 @@ def _ask(suite: str, verb: str, argument: str) -> list[Listing]:
     able = [one for one in asked if one.data]
     if not able:
         raise InputError(f"no datasets: {some(one.name for one in asked)} know of none; install a suite that does")
-    answers: list[Listing | None] = [load(one.data)(verb, argument) for one in able]
+    given = {name: value for name, value in options.items() if value is not None}
+    answers: list[Listing | None] = [load(one.data)(verb, argument, **given) for one in able]
     found = [answer for answer in answers if answer is not None]
     if not found:
-        raise InputError(f"no dataset {argument!r}: see gnomon data list for the names")
+        raise InputError(
+            f"no dataset {argument!r}: see gnomon data list for the names, or give the --data-root of an own one"
+        )
     return found
 
 

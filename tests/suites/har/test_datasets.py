@@ -4,6 +4,7 @@ Expected values of miniatures are written by hand. Figures of the real samples w
 ``zipfile`` apart from the loaders (rows per file, subjects, median steps).
 """
 
+import json
 import os
 import shutil
 import zipfile
@@ -14,13 +15,14 @@ import numpy as np
 import pytest
 
 from gnomon.core.errors import InputError
+from gnomon.report import render
 from gnomon.suites.har.datasets import REGISTRY, found, motionsense
 from gnomon.suites.har.datasets.catalogue import catalogue
 from gnomon.suites.har.datasets.stamps import repair
 from gnomon.suites.har.datasets.units import check_units, resting
-from gnomon.suites.har.recordings import Recording
-from gnomon.suites.har.sources import content
-from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, TRAIN_LABELS
+from gnomon.suites.har.recordings import WINDOW_S, Recording
+from gnomon.suites.har.sources import content, locate
+from gnomon.suites.har.vocabulary import LABELS, SEVERE, TEST_LABELS, TRAIN_LABELS
 from gnomon.suites.har.windows import at_rate, cut
 
 REAL = Path(os.environ.get("GNOMON_REAL_DATA", "")) / "har"
@@ -330,19 +332,137 @@ def test_manifests_are_complete(dataset):
         assert text
     assert one.source.startswith("https://")
     assert len(one.channels) == 6
-    assert all(one.channels)
+    assert all(one.channels[:3])
+    assert all(one.channels[3:]) or one.name == "unimib"  # which has no gyroscope
     assert set(one.gravity) == {"published", "strict"}
-    labels = TEST_LABELS[one.name] if one.role == "test" else TRAIN_LABELS[one.name]
+    labels = TRAIN_LABELS[one.name] if one.role == "train" else TEST_LABELS[one.name]
     assert set(one.labels.values()) == set(labels)
-    assert set(labels) <= set(LABELS)
+    assert one.role != "train" or set(labels) <= set(LABELS)
+    assert (one.role == "severe") == (one.name in SEVERE)
+    low, high, step = one.patch_s
+    assert 0 < low <= high <= WINDOW_S
+    assert step > 0
 
 
 def test_how_many_people_there_are():
+    # as the distributions name them; KU-HAR numbers 1001 to 1090 and 1101, of which two have no files
     assert {name: len(one.manifest.subjects) for name, one in REGISTRY.items()} == {
-        "motionsense": 24,
-        "dsads": 8,
+        "uci_har": 30,
+        "hhar": 9,
+        "pamap2": 9,
         "wisdm": 51,
+        "dsads": 8,
+        "ku_har": 91,
+        "unimib": 30,
+        "hapt": 30,
+        "mhealth": 10,
+        "recgym": 10,
+        "motionsense": 24,
+        "realworld": 15,
+        "mobiact": 57,
+        "vtt_coniot": 13,
     }
+
+
+def test_the_fourteen_are_known_in_the_order_of_the_vocabulary():
+    assert list(REGISTRY) == [*TRAIN_LABELS, *TEST_LABELS]
+    assert {label for name in TRAIN_LABELS for label in REGISTRY[name].manifest.labels.values()} == set(LABELS)
+
+
+MEMBERS = {
+    "uci_har": "UCI HAR Dataset/train/Inertial Signals/body_acc_x_train.txt",
+    "hhar": "Activity recognition exp/Phones_accelerometer.csv",
+    "pamap2": "PAMAP2_Dataset/Protocol/subject101.dat",
+    "wisdm": "wisdm-dataset/raw/phone/accel/data_1600_accel_phone.txt",
+    "dsads": "data/a01/p1/s01.txt",
+    "ku_har": "1.Raw_time_domian_data/0.Stand/1001_A_1.csv",
+    "unimib": "UniMiB-SHAR/data/acc_data.mat",
+    "hapt": "RawData/acc_exp01_user01.txt",
+    "mhealth": "MHEALTHDATASET/mHealth_subject1.log",
+    "recgym": "RecGym.csv",
+    "motionsense": "A_DeviceMotion_data/wlk_7/sub_1.csv",
+    "realworld": "proband1/data/acc_walking_csv.zip/acc_walking_waist.csv",
+    "mobiact": "WAL/WAL_acc_1_1.txt",
+    "vtt_coniot": "activity_1_user_1_combined.csv",
+}
+"""A file of every dataset as its authors call it; that of RealWorld is in an archive of its own."""
+
+
+def write_member(root, name):
+    """Write a file of a dataset, which holds nothing that could be read."""
+    outer, _, inner = MEMBERS[name].rpartition(".zip/")
+    path = root / (f"{outer}.zip" if outer else inner)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if outer:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(inner, "x")
+    else:
+        path.write_text("x")
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_archives_are_found_as_deep_as_folders(tmp_path, name):
+    write_member(tmp_path / "plain" / "a" / "b", name)
+    packed = zipped(tmp_path / "plain" / "a" / "b", tmp_path / "packed.zip")
+    for where in ("here", "one/below", "motion-sense-master/data/two", "a/b/c/d/five"):
+        target = tmp_path / where.split("/")[0] / where / "some name.zip"
+        target.parent.mkdir(parents=True)
+        shutil.copy(packed, target)
+        root = tmp_path / where.split("/")[0]
+        assert list(found(root).usable) == [name], where
+        assert not found(root).faults
+        assert "some name.zip" in str(REGISTRY[name].find(root))
+    assert list(found(tmp_path / "plain").usable) == [name]
+
+
+def test_a_bad_neighbour_stops_nothing_else(tmp_path):
+    write_dsads(tmp_path / "x")
+    for copy in ("a", "b"):
+        write_motionsense(tmp_path / copy)
+    (tmp_path / "wisdm.zip").write_bytes(b"PK no archive")
+    deep = tmp_path / "c" / "d"
+    deep.mkdir(parents=True)
+    whole = zipped(tmp_path / "x", tmp_path / "whole.zip").read_bytes()
+    (tmp_path / "whole.zip").unlink()
+    (deep / "cut.zip").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "._copy.zip").write_bytes(b"what a finder leaves behind")
+    (tmp_path / "bad.toml").write_text("[dataset]\nname =")
+    there = found(tmp_path)
+    assert list(there.usable) == ["dsads"]
+    assert sorted(there.faults) == ["bad.toml", "c/d/cut.zip", "motionsense", "wisdm.zip"]
+    assert there["dsads"][0] is DSADS
+    assert "remove one, or point --data-root at one of them" in there.faults["motionsense"]
+    with pytest.raises(InputError, match="holds motionsense 2 times"):
+        there["motionsense"]
+    with pytest.raises(KeyError):
+        there["wisdm"]
+    assert "motionsense" in there
+    assert "wisdm" not in there
+    with pytest.raises(InputError):  # whoever takes all of them meets what is wrong
+        dict(there)
+    answer = catalogue("check", str(tmp_path))
+    assert answer.faults == 4
+    states = {row["dataset"].value: row["state"].value for row in answer.tables[0].rows}
+    assert states == {"dsads": "a part"} | dict.fromkeys(there.faults, "unusable")
+    assert json.loads(render(answer.tables, "json"))  # which refuses tables with holes
+    notes = "\n".join(answer.tables[0].notes)
+    assert all(
+        name in notes for name in ("wisdm.zip: not a readable zip archive", "cut.zip: cannot be read", "bad.toml")
+    )
+    assert "_copy" not in notes
+
+
+def test_a_run_meets_the_faults_of_what_it_uses_alone(tmp_path):
+    write_dsads(tmp_path / "x")
+    write_motionsense(tmp_path / "y")
+    for copy in ("a", "b"):
+        write_wisdm(tmp_path / copy)
+    train, test = locate(str(tmp_path), ["dsads"], ["motionsense"])
+    assert [one.name for one in (*train, *test)] == ["dsads", "motionsense"]
+    with pytest.raises(InputError, match="holds wisdm 2 times"):
+        locate(str(tmp_path), ["dsads", "wisdm"], ["motionsense"])
+    with pytest.raises(InputError, match="holds wisdm 2 times"):
+        locate(str(tmp_path), [], [])
 
 
 def test_the_catalogue(tmp_path):
@@ -354,15 +474,47 @@ def test_the_catalogue(tmp_path):
     (row,) = answer.tables[0].rows
     assert (row["files"].value, row["windows"].value, row["state"].value) == (12, 8, "a part")
     assert any("6 subjects of 8" in note for note in answer.tables[0].notes)
+    assert "dsads: read from data" in answer.tables[0].notes
+    absent = {row["dataset"].value: row["obtain"].value for row in answer.tables[1].rows}
+    assert absent == {name: one.manifest.source for name, one in REGISTRY.items() if name != "dsads"}
+    assert len(catalogue("describe", "wisdm").tables) == 3
+    assert catalogue("describe", "nothing") is None
+    assert catalogue("describe", "nothing", data_root=str(tmp_path)) is None
+
+
+def test_nothing_is_said_to_be_absent_where_reading_stopped(tmp_path):
+    write_dsads(tmp_path)
     broken(tmp_path / "data/a09/p1/s02.txt", lambda data: data[:100])
     answer = catalogue("check", str(tmp_path))
     assert answer.faults == 1
     assert answer.tables[0].rows[0]["state"].value == "unusable"
-    assert len(catalogue("describe", "wisdm").tables) == 3
-    assert catalogue("describe", "nothing") is None
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(InputError, match="none of the datasets"):
-        catalogue("check", str(tmp_path / "empty"))
+    notes = "\n".join(answer.tables[0].notes)
+    assert "s02.txt: line" in notes
+    assert "reading stopped there" in notes
+    assert "not here" not in notes
+    assert DSADS.check(tmp_path).missing == ()
+
+
+def test_an_empty_folder_says_where_everything_is_obtained(tmp_path):
+    answer = catalogue("check", str(tmp_path))
+    assert answer.faults == 1
+    (table,) = answer.tables
+    assert "none of the datasets" in table.title
+    assert [row["dataset"].value for row in table.rows] == list(REGISTRY)
+    with pytest.raises(InputError, match="no such folder"):
+        catalogue("check", str(tmp_path / "nowhere"))
+
+
+def test_checking_as_published(tmp_path):
+    write_motionsense(tmp_path)
+    strict, published = (catalogue("check", str(tmp_path), variant=name) for name in ("strict", "published"))
+    rest = [answer.tables[0].rows[0]["rest"].value for answer in (strict, published)]
+    # gravity is (0.6, 0, -0.8) g, and 0 to 0.06 g are added to its x in turn; published has only the latter
+    assert rest == pytest.approx([np.hypot(0.63, 0.8) * 9.80665, 0.03 * 9.80665], rel=1e-6)
+    assert "published" in published.tables[0].title
+    assert any("pre-cuts" in note for note in published.tables[0].notes)
+    with pytest.raises(InputError, match="variant 'loose'"):
+        catalogue("check", str(tmp_path), variant="loose")
 
 
 class TestReal:
@@ -379,6 +531,8 @@ class TestReal:
         assert report.resting_ms2 == pytest.approx(9.8, abs=0.1)
         assert MOTION.check(path, "published").resting_ms2 < 0.3
         assert not report.odd
+        assert not report.doubts
+        assert report.state == "a part"
 
     def test_dsads(self):
         (path,) = [path for path in REAL_ZIPS if "dsads" in path.name]
@@ -396,7 +550,9 @@ class TestReal:
         assert (report.files, report.recordings, report.windows) == (12, 107, 107 * 29)
         assert report.rates_hz[1] == pytest.approx(1 / 0.050354, rel=1e-4)
         assert report.resting_ms2 == pytest.approx(9.8, abs=0.1)
-        assert [text for text in report.odd if "measured" in text] == list(report.odd)
+        told = ("gyroscope does not cover", "the measured one 19.86 Hz")
+        assert all(any(words in text for words in told) for text in report.odd)
+        assert not report.doubts
 
     def test_native_and_slow_windows_agree(self):
         (path,) = [path for path in REAL_ZIPS if "dsads" in path.name]

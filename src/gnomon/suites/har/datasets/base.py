@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from gnomon.core.errors import InputError, counted, some
-from gnomon.suites.har.datasets.places import Files, Place, candidates, find
-from gnomon.suites.har.datasets.units import G, judge, resting
-from gnomon.suites.har.recordings import WINDOW_S, Manifest, Recording
+from gnomon.intake.faults import shown
+from gnomon.suites.har.datasets.places import Files, Place, find, survey
+from gnomon.suites.har.datasets.units import G, judge, judge_turning, resting, turning
+from gnomon.suites.har.recordings import Manifest, Recording, Short
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS
+from gnomon.suites.har.windows import cut
 
 VARIANTS = ("published", "strict")
+UNLIKE = 1.1
+"""How many times the slowest recording the fastest may be before that is told."""
+ALIKE = 0.85
+"""How alike two labels are, of 1, before one is taken for a misspelling of the other."""
+MOST_TOLD = 10
+"""Labels that are named."""
 Faults = Counter[str]
 """What was met and how often, in words."""
 Reader = Callable[[Manifest, Files, list["re.Match[str]"], str, Faults], Iterator[Recording]]
 """From the manifest, the open files, the names that match, the variant and the counts to recordings."""
 
-__all__ = ["VARIANTS", "Dataset", "Faults", "G", "Reader", "Report", "Seen", "report"]
+__all__ = ["VARIANTS", "Dataset", "Faults", "G", "Reader", "Report", "Seen", "checked"]
 
 
 @dataclass(frozen=True)
@@ -41,9 +51,11 @@ class Report:
     subjects, labels
         Who is there, and recordings per label.
     missing
-        What the manifest names and the place lacks.
+        What the manifest names and the place lacks; nothing where reading stopped, since that is not known then.
     odd
-        What a user should look at: repaired or refused time stamps, units, rates.
+        What a user should look at: repaired or refused time stamps, rates, labels.
+    doubts
+        Units or gravity that are not what the manifest says.
     error
         Why reading stopped, empty where it did not.
     """
@@ -61,12 +73,22 @@ class Report:
     labels: dict[str, int]
     missing: tuple[str, ...]
     odd: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
     error: str = ""
 
     @property
     def found(self) -> bool:
         """Whether there is something that can be used."""
         return self.recordings > 0 and not self.error
+
+    @property
+    def state(self) -> str:
+        """``unusable``, ``doubtful``, ``a part`` or ``complete``."""
+        if not self.found:
+            return "unusable"
+        if self.doubts:
+            return "doubtful"
+        return "a part" if self.missing else "complete"
 
 
 @dataclass(frozen=True)
@@ -97,7 +119,7 @@ class Dataset:
 
     def find(self, root: str | os.PathLike[str]) -> Place | None:
         """Return where the dataset is below a root (a folder or an archive), folders before archives, or None."""
-        places = find([(place, place.names()) for place in candidates(root)], self.member, self.name)
+        places = find(survey(root).places, self.member, self.name)
         return places[0] if places else None
 
     def read(
@@ -127,14 +149,9 @@ class Dataset:
 
     def check(self, where: Place | str | os.PathLike[str], variant: str = "strict") -> Report:
         """Read everything and say what is there, what is missing and what is odd."""
-        place, faults, seen = self._place(where), Faults(), Seen()
-        files, error = self._matches(place), ""
-        try:
-            for recording in self.read(place, variant, faults):
-                seen.add(recording)
-        except InputError as fault:
-            error = str(fault)
-        return report(self.manifest, str(place), variant, len(files), seen, faults, error)
+        place, faults = self._place(where), Faults()
+        files = len(self._matches(place))
+        return checked(self.manifest, str(place), variant, files, self.read(place, variant, faults), faults)
 
     def _place(self, where: Place | str | os.PathLike[str]) -> Place:
         if isinstance(where, Place):
@@ -154,12 +171,14 @@ class Dataset:
 
 @dataclass
 class Seen:
-    """What recordings add up to, without keeping them."""
+    """What recordings add up to, without keeping them; those shorter than a window are dropped or filled up."""
 
+    short: Short = "drop"
     subjects: Counter[str] = field(default_factory=Counter)
     labels: Counter[str] = field(default_factory=Counter)
     rates: list[float] = field(default_factory=list)
     resting: dict[str, float] = field(default_factory=dict)
+    turning: dict[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     windows: int = 0
 
@@ -169,29 +188,45 @@ class Seen:
         self.labels[recording.label] += 1
         self.rates.append(recording.rate_hz)
         self.seconds += recording.seconds
-        self.windows += int(recording.seconds / WINDOW_S + 1e-9)
+        self.windows += len(cut([recording], short=self.short))
         self.resting.update(resting([recording]))
+        self.turning.update(turning([recording]))
 
 
-def report(manifest: Manifest, where: str, variant: str, files: int, seen: Seen, faults: Faults, error: str) -> Report:
-    """Return what was seen against what the manifest names."""
+def checked(
+    manifest: Manifest,
+    where: str,
+    variant: str,
+    files: int,
+    recordings: Iterable[Recording],
+    faults: Faults,
+    *,
+    own: bool = False,
+) -> Report:
+    """Read all recordings and hold what was seen against the manifest.
+
+    Parameters
+    ----------
+    manifest, where, variant, files
+        What is read, from how many files.
+    recordings
+        As they are read.
+    faults
+        What reading counts meanwhile.
+    own
+        Whether labels are a user's own, and may be misspelt.
+    """
+    seen, error = Seen(manifest.short), ""
+    try:
+        for recording in recordings:
+            seen.add(recording)
+    except InputError as fault:
+        error = str(fault)
     rates = np.array(seen.rates)
-    there = manifest.subjects or tuple(sorted(seen.subjects))
-    absent = [name for name in there if name not in seen.subjects]
-    lacking = sorted(set(manifest.labels.values()) - set(seen.labels))
-    missing = []
-    if absent:
-        missing.append(f"{counted(len(absent), 'subject')} of {len(there)}: {some(absent)}")
-    if lacking:
-        missing.append(f"{counted(len(lacking), 'label')} of {len(set(manifest.labels.values()))}: {some(lacking)}")
-    odd = [f"{what}: {number:,}" for what, number in sorted(faults.items())]
-    strange = sorted(set(seen.subjects) - set(there))
-    if strange:
-        odd.append(f"subjects that the manifest does not name: {some(strange)}")
-    middle = float(np.median(rates)) if len(rates) else 0.0
-    if len(rates) and abs(middle / manifest.text_hz - 1) > 0.005:
-        odd.append(f"the stated rate is {manifest.text_hz:g} Hz, the measured one {middle:.4g} Hz, which is used")
-    odd += [finding.evidence for finding in judge(manifest.name, manifest.gravity[variant], seen.resting)]
+    units = (
+        *judge(manifest.name, manifest.gravity[variant], seen.resting),
+        *judge_turning(manifest.name, seen.turning),
+    )
     return Report(
         manifest.name,
         where,
@@ -200,11 +235,55 @@ def report(manifest: Manifest, where: str, variant: str, files: int, seen: Seen,
         len(seen.rates),
         seen.windows,
         seen.seconds,
-        (float(rates.min()), middle, float(rates.max())) if len(rates) else None,
+        (float(rates.min()), float(np.median(rates)), float(rates.max())) if len(rates) else None,
         float(np.median(list(seen.resting.values()))) if seen.resting else None,
         tuple(sorted(seen.subjects, key=lambda name: (len(name), name))),
         dict(sorted(seen.labels.items())),
-        tuple(missing),
-        tuple(odd),
+        () if error else tuple(_missing(manifest, seen)),
+        (*_odd(manifest, seen, faults), *(misspelt(seen.labels, manifest.role) if own else ())),
+        tuple(finding.evidence.removeprefix(f"{manifest.name}: ") for finding in units),
         error,
     )
+
+
+def _missing(manifest: Manifest, seen: Seen) -> Iterator[str]:
+    absent = [name for name in manifest.subjects if name not in seen.subjects]
+    if absent:
+        yield f"{counted(len(absent), 'subject')} of {len(manifest.subjects)}: {some(absent)}"
+    wanted = set(manifest.labels.values())
+    lacking = sorted(wanted - set(seen.labels))
+    if lacking:
+        yield f"{counted(len(lacking), 'label')} of {len(wanted)}: {some(lacking)}"
+
+
+def _odd(manifest: Manifest, seen: Seen, faults: Faults) -> Iterator[str]:
+    yield from (f"{what}: {number:,}" for what, number in sorted(faults.items()))
+    strange = sorted(set(seen.subjects) - set(manifest.subjects or seen.subjects))
+    if strange:
+        yield f"subjects that the manifest does not name: {some(strange)}"
+    if not seen.rates:
+        return
+    middle, least, most = float(np.median(seen.rates)), min(seen.rates), max(seen.rates)
+    if abs(middle / manifest.text_hz - 1) > 0.005:
+        yield f"the stated rate is {manifest.text_hz:g} Hz, the measured one {middle:.4g} Hz, which is used"
+    if most > UNLIKE * least:
+        yield f"rates differ between recordings: {least:.4g} to {most:.4g} Hz; windows of all have one rate"
+
+
+def misspelt(labels: Iterable[str], role: str) -> tuple[str, ...]:
+    """Say which labels nobody knows: all of a training set, and those of a test set that look like a known one."""
+    known = sorted({*LABELS, *(label for labels in TEST_LABELS.values() for label in labels)})
+    told = []
+    for label in sorted(set(labels) - set(known)):
+        near = difflib.get_close_matches(re.sub(r"[\s-]+", "_", label.strip().lower()), known, n=1, cutoff=ALIKE)
+        if near:
+            told.append(f"{shown(label, 60)!r} (did you mean {near[0]!r}?)")
+        elif role == "train":
+            told.append(f"{shown(label, 60)!r}")
+    if not told:
+        return ()
+    return (f"{counted(len(told), 'label')} outside the vocabulary: {', '.join(told[:MOST_TOLD])}{_more(told)}",)
+
+
+def _more(told: Sequence[str]) -> str:
+    return f" and {len(told) - MOST_TOLD} more" if len(told) > MOST_TOLD else ""

@@ -5,25 +5,40 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError
 from gnomon.core.suite import Listing
 from gnomon.core.table import Cell, Column, Kind, Table
-from gnomon.suites.har.datasets import REGISTRY, Dataset, Place, Report, TableDataset, found
+from gnomon.intake.faults import shown
+from gnomon.suites.har.datasets import REGISTRY, VARIANTS, Dataset, Place, Report, TableDataset, found
 from gnomon.suites.har.datasets.tables import load as load_tables
 from gnomon.suites.har.recordings import CHANNELS, Manifest
 
-Rows = Sequence[Mapping[str, Cell]]
+COUNTS = {"files": "files", "subjects": "people", "recordings": "recordings", "windows": "windows"}
+"""What is counted of a dataset, and how its column is headed."""
 
 
-def catalogue(verb: str, argument: str = "") -> Listing | None:
-    """Answer ``list``, ``check`` of a folder, or ``describe`` of a name or manifest; None for an unknown name."""
+def catalogue(verb: str, argument: str = "", *, variant: str = "strict", data_root: str = "") -> Listing | None:
+    """Answer ``list``, ``check`` of a folder, or ``describe`` of a name or manifest; None for an unknown name.
+
+    Parameters
+    ----------
+    verb, argument
+        What is asked.
+    variant
+        As which one ``check`` reads, ``published`` or ``strict``.
+    data_root
+        Where ``describe`` looks for own datasets too.
+    """
     if verb == "list":
         return Listing((listed(),))
     if verb == "check":
-        return checked(argument)
+        return checked(argument, variant)
     if argument in REGISTRY:
         return Listing(described(REGISTRY[argument]))
-    return Listing(described(load_tables(argument))) if argument.endswith(".toml") else None
+    if argument.endswith(".toml"):
+        return Listing(described(load_tables(argument)))
+    there = found(data_root) if data_root else {}
+    return Listing(described(there[argument][0])) if argument in there else None
 
 
 def listed() -> Table:
@@ -59,58 +74,72 @@ def listed() -> Table:
     return Table("datasets", "datasets that har reads in their original files", columns, tuple(rows), notes)
 
 
-def checked(folder: str) -> Listing:
-    """Read every dataset in a folder."""
+def checked(folder: str, variant: str = "strict") -> Listing:
+    """Read every dataset in a folder; those that are not there are listed with where to obtain them."""
+    if variant not in VARIANTS:
+        raise InputError(f"variant {variant!r}, expected one of {', '.join(VARIANTS)}")
     there = found(folder)
-    if not there:
-        raise InputError(
-            f"{folder}: none of the datasets {some(REGISTRY)} and no TOML manifest of an own one; see gnomon data "
-            "describe NAME for how its files are called"
-        )
-    reports = {name: dataset.check(places[0]) for name, (dataset, places) in there.items()}
-    notes = [f"{name}: {text}" for name, report in reports.items() for text in _told(report, there[name][1])]
-    faults = sum(not report.found for report in reports.values())
-    return Listing((_found_table(folder, reports, notes),), faults)
+    reports = {name: dataset.check(places[0], variant) for name, (dataset, places) in there.usable.items()}
+    notes = [f"{name}: {text}" for name, report in reports.items() for text in _told(folder, report, there[name][1])]
+    notes += [f"{name}: error: {why}" for name, why in there.faults.items()]
+    notes += ["rest: median length of the acceleration of people at rest, in m/s^2"] if reports else []
+    if variant == "published" and any(REGISTRY[name].manifest.role != "train" for name in reports if name in REGISTRY):
+        notes.append("windows are counted as cut once; a published run pre-cuts those of test sets, which makes more")
+    absent = [dataset.manifest for name, dataset in REGISTRY.items() if name not in there]
+    tables = [_found_table(folder, variant, reports, there.faults, notes)] if there else []
+    tables += [_absent_table(folder, absent, bool(there))] if absent else []
+    bad = sum(report.state in ("unusable", "doubtful") for report in reports.values()) + len(there.faults)
+    return Listing(tuple(tables), bad or int(not there))
 
 
-def _found_table(folder: str, reports: Mapping[str, Report], notes: Sequence[str]) -> Table:
-    counts = ("files", "subjects", "recordings", "windows")
+def _found_table(
+    folder: str, variant: str, reports: Mapping[str, Report], faults: Mapping[str, str], notes: Sequence[str]
+) -> Table:
     columns = (
         Column("dataset", "dataset"),
-        *(Column(key, key, "count") for key in counts),
-        Column("minutes", "minutes", "number", digits=1),
-        Column("hz", "Hz", "number", digits=3),
-        Column("rest", "|a| at rest", "number", "m/s^2", digits=2),
         Column("state", "state"),
-        Column("where", "where"),
+        *(Column(key, title, "count") for key, title in COUNTS.items()),
+        Column("hz", "Hz", "number", digits=2),
+        Column("rest", "rest", "number", digits=2),
     )
-    rows = [
-        {
-            "dataset": Cell(name),
-            "files": Cell(one.files),
-            "subjects": Cell(len(one.subjects)),
-            "recordings": Cell(one.recordings),
-            "windows": Cell(one.windows),
-            "minutes": Cell(one.seconds / 60),
-            "hz": Cell(one.rates_hz[1]) if one.rates_hz else Cell(None, why="no recordings"),
-            "rest": Cell(one.resting_ms2) if one.resting_ms2 is not None else Cell(None, why="nobody rests"),
-            "state": Cell(_state(one)),
-            "where": Cell(one.where),
-        }
-        for name, one in reports.items()
-    ]
-    return Table("found", f"datasets in {folder}, as strict reads them", columns, tuple(rows), tuple(notes))
+    rows = [_row(name, one.state, one) for name, one in reports.items()]
+    rows += [_row(name, "unusable") for name in faults]
+    return Table("found", f"datasets in {folder}, as {variant} reads them", columns, tuple(rows), tuple(notes))
 
 
-def _state(report: Report) -> str:
-    if not report.found:
-        return "unusable"
-    return "a part" if report.missing else "complete"
+def _row(name: str, state: str, one: Report | None = None) -> dict[str, Cell]:
+    """Return a row; where nothing was read, numbers are undefined, and the notes say why."""
+    counts = (one.files, len(one.subjects), one.recordings, one.windows) if one else (0, 0, 0, 0)
+    row = {"dataset": Cell(name), "state": Cell(state)}
+    row |= {key: Cell(count) for key, count in zip(COUNTS, counts, strict=True)}
+    if one is None or one.rates_hz is None:
+        return row | {"hz": Cell(None), "rest": Cell(None)}
+    rest = Cell(None, why="no rest") if one.resting_ms2 is None else Cell(one.resting_ms2)
+    return row | {"hz": Cell(one.rates_hz[1]), "rest": rest}
 
 
-def _told(report: Report, places: Sequence[Place]) -> list[str]:
-    told = [f"error: {report.error}"] if report.error else []
+def _below(folder: str, where: str) -> str:
+    """Return a place as it is called from the folder on."""
+    return where.removeprefix(shown(folder).rstrip("/")).lstrip("/") or "."
+
+
+def _absent_table(folder: str, absent: Sequence[Manifest], others: bool) -> Table:
+    columns = (Column("dataset", "dataset"), Column("title", "title"), Column("obtain", "obtain"))
+    rows = tuple({"dataset": Cell(one.name), "title": Cell(one.title), "obtain": Cell(one.source)} for one in absent)
+    title = f"absent from {folder}" if others else f"{folder}: none of the datasets is here"
+    notes = ["gnomon data describe NAME says how its files are called; archives need not be unpacked"]
+    notes += [] if others else ["an own table needs a TOML manifest in the folder or one level below"]
+    return Table("absent", title, columns, rows, tuple(notes))
+
+
+def _told(folder: str, report: Report, places: Sequence[Place]) -> list[str]:
+    told = [f"read from {_below(folder, report.where)}"]
+    if report.error:
+        told += [f"error: {report.error}", "reading stopped there; counts are of what was read before"]
+    elif not report.recordings:
+        told.append("error: no recording can be used")
     told += [f"not here: {text}" for text in report.missing]
+    told += [f"doubtful: {text}" for text in report.doubts]
     told += list(report.odd)
     return told + [f"also in {place}, which is not used" for place in places[1:]]
 
@@ -139,7 +168,8 @@ def described(dataset: Dataset | TableDataset) -> tuple[Table, ...]:
         ("channel", "text"),
         [(name, text or "absent: zeros, masked") for name, text in zip(CHANNELS, one.channels, strict=True)],
     )
-    labels = _pairs("labels", f"labels of {one.name}", ("code", "label"), list(one.labels.items()))
+    codes = list(one.labels.items()) or [("any", "as written in the column")]
+    labels = _pairs("labels", f"labels of {one.name}", ("code", "label"), codes)
     return table, channels, labels
 
 

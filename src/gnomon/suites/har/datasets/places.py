@@ -106,17 +106,49 @@ class Files:
             return (self.root / name).open("rb")
 
 
-def candidates(root: str | os.PathLike[str]) -> list[Place]:
-    """Return the places in which a dataset may be: the folder itself, then the archives in it and one level below."""
+@dataclass(frozen=True)
+class Survey:
+    """Places below a root with the names of their files, and archives that cannot be read with the reason."""
+
+    places: list[tuple[Place, list[str]]]
+    broken: dict[str, str]
+
+
+def survey(root: str | os.PathLike[str]) -> Survey:
+    """Look at the places in which a dataset may be: the folder itself, then the archives in it and one level below."""
     path = Path(root)
-    if path.is_file():
-        if not zipfile.is_zipfile(path):
-            raise InputError(f"{shown(path)}: is no zip archive; give a folder or a zip archive")
-        return [Place(path)]
-    if not path.is_dir():
+    if path.is_file() and not zipfile.is_zipfile(path):
+        raise InputError(f"{shown(path)}: is no zip archive; give a folder or a zip archive")
+    if not path.exists():
         raise InputError(f"{shown(path)}: no such folder; give the folder or the zip archive that holds the data")
-    archives = [item for pattern in ("*.zip", "*/*.zip") for item in sorted(path.glob(pattern)) if item.is_file()]
-    return [Place(path), *(Place(item) for item in archives if zipfile.is_zipfile(item))]
+    if path.is_file():
+        return _surveyed([Place(path)], path)
+    items = [item for pattern in ("*", "*/*") for item in sorted(path.glob(pattern)) if is_archive(item.name)]
+    archives = [item for item in items if item.is_file() and not _hidden(item.relative_to(path))]
+    return _surveyed([Place(path), *map(Place, archives)], path)
+
+
+def _hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
+def _surveyed(candidates: list[Place], root: Path) -> Survey:
+    found = Survey([], {})
+    for place in candidates:
+        try:
+            found.places.append((place, place.names()))
+        except InputError as error:
+            if place.path == root:
+                raise
+            found.broken[place.path.relative_to(root).as_posix()] = str(error)
+    tops = {place.path for place in candidates}
+    for place, names in found.places:
+        for name in names:
+            if is_archive(name) and not _hidden(Path(name)) and place.path / name not in tops:
+                where = (place.path.relative_to(root) / name).as_posix()
+                said = "cannot be read as an archive, or lies in too many others; obtain it again, or unpack it"
+                found.broken[where] = f"{place}/{shown(name)}: {said}"
+    return found
 
 
 def find(places: list[tuple[Place, list[str]]], member: re.Pattern[str], name: str) -> list[Place]:
@@ -126,7 +158,8 @@ def find(places: list[tuple[Place, list[str]]], member: re.Pattern[str], name: s
         inside = sorted({each[: match.start()] for each in names if (match := member.search(each))})
         if len(inside) > 1:
             where = some(each or "." for each in inside)
-            raise InputError(f"{place}: holds {name} {len(inside)} times, in {where}; name one of them")
+            said = f"holds {name} {len(inside)} times, in {where}"
+            raise InputError(f"{place}: {said}; remove one, or point --data-root at one of them")
         found += [Place(place.path, each) for each in inside]
     return found
 
@@ -141,10 +174,17 @@ def _in_folder(root: Path) -> Iterator[str]:
             raise InputError(f"{shown(root)}: more than {MOST:,} files; name the folder of the dataset")
         for name in files:
             path = (here / name).as_posix()
-            if is_archive(name) and len(here.parts) >= APART and zipfile.is_zipfile(root / path):
-                yield from (f"{path}/{member}" for member in _listed(root / path))
-            else:
-                yield path
+            yield from _in_archive(root, path) if is_archive(name) and len(here.parts) >= APART else (path,)
+
+
+def _in_archive(root: Path, name: str) -> Iterator[str]:
+    """Yield the members of an archive, or its own name where it cannot be read."""
+    try:
+        members = _listed(root / name)
+    except InputError:
+        yield name
+        return
+    yield from (f"{name}/{member}" for member in members)
 
 
 def _listed(path: Path) -> tuple[str, ...]:

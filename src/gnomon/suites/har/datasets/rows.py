@@ -112,7 +112,7 @@ class Rows:
 
 def _array(cells: pa.Array) -> Array:
     """Return the numbers of Arrow, which has none missing; ``to_numpy`` would import pandas where it is installed."""
-    return np.from_dlpack(cells) if len(cells) else np.empty(0)
+    return np.from_dlpack(cells)
 
 
 def columns_of(path: Path) -> list[str]:
@@ -129,7 +129,7 @@ def columns_of(path: Path) -> list[str]:
 
 
 def rows_of(path: Path, columns: Sequence[str], text: Collection[str], exact: Collection[str]) -> Iterator[Rows]:
-    """Yield the rows of a table in their order, some at a time.
+    """Yield the rows of a table in their order, some at a time, at least one.
 
     Parameters
     ----------
@@ -152,7 +152,8 @@ def rows_of(path: Path, columns: Sequence[str], text: Collection[str], exact: Co
         parts = iter(read_table(path, text=text, columns=columns).to_batches(max_chunksize=BATCH))
     first = 1
     for part in parts:
-        yield Rows(path, first, pa.Table.from_batches([part]).select(list(columns)))
+        if part.num_rows:
+            yield Rows(path, first, pa.Table.from_batches([part]).select(list(columns)))
         first += part.num_rows
 
 
@@ -166,8 +167,8 @@ def _delimited(
         types = {name: _CODES if name in text else pa.float64() for name in columns if name not in exact}
         parser = _Parser(path, delimiter, names, columns, types)
         for _, block in whole_lines(stream, BLOCK, longest=_LONGEST_ROW):
-            if not block.isspace():
-                table = parser.parse(block, first)
+            table = None if block.isspace() else parser.parse(block, first)
+            if table is not None and table.num_rows:
                 yield Rows(path, first, table)
                 first += table.num_rows
 
@@ -179,11 +180,11 @@ class _Parser:
         self, path: Path, delimiter: str, names: list[str], columns: Sequence[str], types: dict[str, pa.DataType]
     ) -> None:
         self.path, self.names, self.columns, self.types = path, names, list(columns), types
-        self._options = arrow_csv.ParseOptions(delimiter=delimiter)
+        self.delimiter = delimiter
 
     def parse(self, block: bytes, first: int) -> pa.Table:
         """Return the columns of a block whose first row has a number."""
-        if block.count(b'"') % 2:
+        if b'"' in block and block.count(b'"') % 2:
             raise self._open_quote(block, first)
         try:
             return self._parse(block, self.types)
@@ -195,7 +196,7 @@ class _Parser:
         return arrow_csv.read_csv(
             pa.py_buffer(block),
             read_options=arrow_csv.ReadOptions(column_names=self.names, block_size=len(block) + 1, use_threads=False),
-            parse_options=self._options,
+            parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter, quote_char=b'"' in block and '"'),
             convert_options=arrow_csv.ConvertOptions(column_types=types, include_columns=self.columns),
         )
 
@@ -220,7 +221,7 @@ class _Parser:
         except pa.ArrowInvalid:
             return InputError(f"{where}: cannot be parsed ({reason(error)}); correct the row")
         floats = [name for name, kind in self.types.items() if pa.types.is_floating(kind)]
-        found = [(row, name) for name in floats if (row := rows.first_word(name)) is not None]
+        found = [(at, name) for name in floats if (at := rows.first_word(name)) is not None]
         if not found:
             return InputError(f"{where}: cannot be parsed ({reason(error)}); correct the row")
         return rows.no_number(*min(found))

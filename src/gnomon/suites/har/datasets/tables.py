@@ -16,6 +16,7 @@ TOML file::
     acceleration = "m/s^2"         # or g
     rotation = "rad/s"             # or deg/s
     short = "drop"                 # or "pad": what becomes of recordings shorter than a window
+    patch_s = [1, 1.75, 0.25]      # smallest, largest and step of patches in training, for models that have them
     licence = "ours"
     citation = "us"
     source = "the shelf"
@@ -31,8 +32,12 @@ TOML file::
     1 = "walking"
 
 ``name``, ``files``, ``text_hz``, ``role``, ``placement``, ``gravity``, ``time``, ``acceleration`` and ``rotation``
-(where there is a gyroscope) have to be there. Inside a recording times rise in the order of rows; they are repaired or
-refused as :mod:`gnomon.suites.har.datasets.stamps` says. Where the label changes, another recording begins.
+(where there is a gyroscope) have to be there.
+
+Tables are read some rows at a time (:mod:`gnomon.suites.har.datasets.rows`), so the rows of a recording stand together:
+one that comes back after another one began is an error, and sorting by subject, recording and time is the remedy.
+Inside a recording times rise in the order of rows; they are repaired or refused as
+:mod:`gnomon.suites.har.datasets.stamps` says. Where the label changes, another recording begins.
 """
 
 from __future__ import annotations
@@ -40,32 +45,36 @@ from __future__ import annotations
 import os
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
-from gnomon.intake.faults import reason, shown
+from gnomon.intake.faults import guarded, reason, shown
 from gnomon.intake.limits import check_file
-from gnomon.intake.tables import read_table
-from gnomon.suites.har.datasets.base import VARIANTS, Faults, G, Report, Seen, report
+from gnomon.suites.har.datasets.base import VARIANTS, Faults, G, Report, checked
 from gnomon.suites.har.datasets.places import Place
+from gnomon.suites.har.datasets.rows import Rows, columns_of, rows_of
 from gnomon.suites.har.datasets.stamps import rate_of, repair
-from gnomon.suites.har.recordings import CHANNELS, Manifest, Recording
+from gnomon.suites.har.recordings import CHANNELS, WINDOW_S, Manifest, Recording
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 ACCELERATIONS = {"m/s^2": 1.0, "g": G}
 ROTATIONS = {"rad/s": 1.0, "deg/s": np.pi / 180}
 KEYS = ("subject", "recording", "label")
 _NEEDED = ("name", "files", "text_hz", "role", "placement", "gravity", "time", "acceleration")
-_MAY = ("title", "rotation", "short", "licence", "citation", "source", "notes")
+_MAY = ("title", "rotation", "short", "patch_s", "licence", "citation", "source", "notes")
+_NAME = re.compile(r"[a-z0-9_]+")
 _LARGEST = 1 << 20
+_LONGEST_S, _LARGEST_SIGNAL = 1e15, 1e9
+Key = tuple[str, str]
+"""Subject and recording."""
+REFUSED = "recordings refused for their times (sort the rows of each by time)"
 
 
 @dataclass(frozen=True)
@@ -101,48 +110,53 @@ class TableDataset:
         del where
         if variant not in VARIANTS:
             raise InputError(f"{self.name}: variant {variant!r}, expected one of {', '.join(VARIANTS)}")
-        seen: set[tuple[str, str]] = set()
+        seen: dict[Key, Path] = {}
         for path in self.tables:
-            table = _Table(self, path)
-            yield from table.recordings(seen, Faults() if faults is None else faults)
+            yield from _Table(self, path).recordings(seen, Faults() if faults is None else faults)
 
     def check(self, where: object = None, variant: str = "strict") -> Report:
         """Read everything and say what is there and what is odd."""
         del where
-        faults, seen, error = Faults(), Seen(), ""
-        try:
-            for recording in self.read(None, variant, faults):
-                seen.add(recording)
-        except InputError as fault:
-            error = str(fault)
-        return report(self.manifest, str(self.path), variant, len(self.tables), seen, faults, error)
+        faults = Faults()
+        recordings = self.read(None, variant, faults)
+        return checked(self.manifest, str(self.path), variant, len(self.tables), recordings, faults, own=True)
 
 
-def own(root: str | os.PathLike[str], taken: Collection[str] = ()) -> list[TableDataset]:
-    """Return the own datasets in a folder and one level below: TOML files with a table ``dataset``."""
+def manifests(root: str | os.PathLike[str]) -> list[Path]:
+    """Return the manifests of own datasets in a folder and one level below: TOML files with a table ``dataset``."""
     base = Path(root)
-    if not base.is_dir():
-        return []
-    found: dict[str, TableDataset] = {}
-    for path in sorted([*base.glob("*.toml"), *base.glob("*/*.toml")]):
-        if b"[dataset]" not in path.read_bytes()[:_LARGEST]:
-            continue
-        dataset = load(path)
-        if dataset.name in taken or dataset.name in found:
-            raise InputError(f"{shown(path)}: there is another dataset {dataset.name!r}; give it a name of its own")
-        found[dataset.name] = dataset
-    return list(found.values())
+    paths = sorted([*base.glob("*.toml"), *base.glob("*/*.toml")]) if base.is_dir() else []
+    return [path for path in paths if path.is_file() and _is_manifest(path)]
 
 
-def load(path: str | os.PathLike[str]) -> TableDataset:
-    """Return the dataset that a TOML file describes."""
+def _is_manifest(path: Path) -> bool:
+    with guarded(path, "cannot be read", "check that you may read it"), path.open("rb") as file:
+        return b"[dataset]" in file.read(_LARGEST)
+
+
+def name_of(path: Path) -> str:
+    """Return the name that a manifest gives, also where there is something wrong with the rest; empty without one."""
+    try:
+        about = _content(path).get("dataset")
+    except InputError:
+        return ""
+    name = about.get("name") if isinstance(about, dict) else None
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
+
+
+def _content(path: str | os.PathLike[str]) -> dict[str, Any]:
     where = shown(path)
     if check_file(path) > _LARGEST:
         raise InputError(f"{where}: larger than {_LARGEST} bytes, expected a small manifest")
     try:
-        content = tomllib.loads(Path(path).read_text("utf-8"))
+        return tomllib.loads(Path(path).read_text("utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InputError(f"{where}: not TOML ({reason(error)}); correct it") from error
+
+
+def load(path: str | os.PathLike[str]) -> TableDataset:
+    """Return the dataset that a TOML file describes."""
+    where, content = shown(path), _content(path)
     sections = ("dataset", "columns", "channels", "labels")
     odd = sorted(set(content) - set(sections))
     if odd or any(not isinstance(content.get(name, {}), dict) for name in sections):
@@ -170,7 +184,7 @@ def _about(about: dict[str, Any], where: str) -> dict[str, Any]:
     if missing or odd:
         said = f"no {some(missing)}" if missing else f"unknown {some(odd)}"
         raise InputError(f"{where}: [dataset]: {said}; expected {', '.join(_NEEDED)} and at most {', '.join(_MAY)}")
-    if not re.fullmatch(r"[a-z0-9_]+", str(about["name"])):
+    if not _NAME.fullmatch(str(about["name"])):
         raise InputError(f"{where}: name {shown(str(about['name']), 40)!r}, expected small letters, digits and _")
     rate = about["text_hz"]
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate < 1e6:
@@ -193,7 +207,7 @@ def _columns(given: dict[str, Any], path: Path, about: Mapping[str, Any]) -> dic
     if odd or not all(isinstance(value, str) for value in given.values()):
         raise InputError(f"{shown(path)}: [columns]: {some(odd)}, expected names for {', '.join(wanted)}")
     first = path.parent / about["files"][0]
-    there = read_table(first, text=KEYS).column_names
+    there = columns_of(first)
     columns = {name: given.get(name, name) for name in wanted}
     absent = [column for name, column in columns.items() if name not in CHANNELS or name in given]
     absent = [column for column in absent if column not in there]
@@ -223,8 +237,19 @@ def _manifest(about: Mapping[str, Any], content: Mapping[str, Any], columns: Map
         citation=str(about.get("citation", "not stated")),
         source=str(about.get("source", where)),
         notes=tuple(map(str, about.get("notes", ()))),
+        patch_s=_patches(about.get("patch_s", Manifest.patch_s), where),
         short=_one_of(about.get("short", "drop"), ("drop", "pad"), f"{where}: short"),
     )
+
+
+def _patches(given: Any, where: str) -> tuple[float, float, float]:
+    fine = isinstance(given, (list, tuple)) and len(given) == 3
+    fine = fine and all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in given)
+    if not fine or not 0 < given[0] <= given[1] <= WINDOW_S or not 0 < given[2] <= WINDOW_S:
+        raise InputError(
+            f"{where}: patch_s {given!r}, expected [smallest, largest, step] in seconds, at most {WINDOW_S:g}"
+        )
+    return float(given[0]), float(given[1]), float(given[2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,8 +273,8 @@ class _Table:
 
     def __init__(self, dataset: TableDataset, path: Path) -> None:
         self.dataset, self.path, self.columns = dataset, path, dataset.columns
-        self._zero: float = 0
-        self._numbers: Counter[str] = Counter()
+        self._zero: float | None = None
+        self._number = 0
 
     def recordings(self, seen: dict[Key, Path], faults: Faults) -> Iterator[Recording]:
         """Yield recordings in the order of rows; those of earlier files are in ``seen``, to which these are added."""
@@ -267,8 +292,8 @@ class _Table:
             texts = [rows.text(column) for column in keys]
             times, signals = self._times(rows), self._signals(rows)
             for start, stop in _stretches([text.codes for text in texts]):
-                named = [text[start] for text in texts]
-                if run is None or [run.subject, run.recording, run.label] != named:
+                named = (texts[0][start], texts[1][start], texts[2][start])
+                if run is None or (run.subject, run.recording, run.label) != named:
                     if run is not None:
                         yield run
                     self._begin(run, named, rows, start, seen)
@@ -277,7 +302,9 @@ class _Table:
         if run is not None:
             yield run
 
-    def _begin(self, last: _Run | None, named: list[str], rows: Rows, row: int, seen: dict[Key, Path]) -> None:
+    def _begin(
+        self, last: _Run | None, named: tuple[str, str, str], rows: Rows, row: int, seen: dict[Key, Path]
+    ) -> None:
         """Refuse a recording that was ended before, a label that is not known, and text over several lines."""
         subject, recording, label = named
         for name, text in zip(KEYS, named, strict=True):
@@ -290,9 +317,10 @@ class _Table:
                 said = said if other == self.path else "is in another file too; give it another name there"
                 raise rows.fault(row, self.columns["recording"], f"{shown(recording, 60)!r} of {subject!r} {said}")
             seen[subject, recording] = self.path
+            self._number = 0
         labels = self.dataset.manifest.labels
         if labels and label not in labels and label not in self.dataset.left_out:
-            said = f"{shown(label, 60)!r} is not in [labels], which has {some(labels)}; add it, with \"\" to leave it out"
+            said = f"{shown(label, 60)!r} is not in [labels], which has {some(labels)}; add it there"
             raise rows.fault(row, self.columns["label"], said)
 
     def _label(self, run: _Run) -> str | None:
@@ -301,8 +329,55 @@ class _Table:
         return self.dataset.manifest.labels.get(run.label, run.label)
 
     def _times(self, rows: Rows) -> Array:
-        """Return seconds since the first row: nanoseconds since 1970 do not fit a double."""
+        """Return seconds, of whole numbers since the first row: nanoseconds since 1970 do not fit a double."""
         times = rows.numbers(self.columns["time"])
-        if rows.first == self._first_row and np.issubdtype(times.dtype, np.integer):
-            self._zero = int(times[0])
-        return (times - self._zero) * self.dataset.scale["time"]
+        if self._zero is None:
+            self._zero = int(times[0]) if np.issubdtype(times.dtype, np.integer) else 0.0
+        seconds = (times - self._zero) * self.dataset.scale["time"]
+        return self._within(rows, self.columns["time"], seconds, _LONGEST_S)
+
+    def _signals(self, rows: Rows) -> Array:
+        signals = np.zeros((len(rows), len(CHANNELS)), dtype=np.float32)
+        for k, channel in enumerate(CHANNELS):
+            if channel in self.columns:
+                values = rows.numbers(self.columns[channel]) * self.dataset.scale[channel]
+                signals[:, k] = self._within(rows, self.columns[channel], values, _LARGEST_SIGNAL)
+        return signals
+
+    def _within(self, rows: Rows, column: str, values: Array, most: float) -> Array:
+        """Return values as they are, unless one is too large to be what it is said to be."""
+        if max(-values.min(), values.max()) > most:
+            row = int(np.argmax(np.abs(values)))
+            raise rows.fault(row, column, f"is {float(values[row]):g} in SI units, expected at most {most:g}")
+        return values
+
+    def _pieces(self, run: _Run, label: str, faults: Faults) -> Iterator[Recording]:
+        times, signals = run.joined()
+        fixed = repair(times)
+        if fixed.refused:
+            faults[REFUSED] += 1
+            return
+        fixed.count(faults, "table")
+        for piece in fixed.pieces:
+            rate = rate_of(times[piece])
+            if rate is None:
+                faults["pieces of one sample, left out"] += 1
+                continue
+            self._number += 1
+            yield Recording(
+                dataset=self.dataset.name,
+                subject=run.subject,
+                id=f"{self.dataset.name}/{run.subject}/{run.recording}_{self._number}",
+                label=label,
+                times=times[piece] - times[piece[0]],
+                signals=signals[piece],
+                mask=self.dataset.manifest.mask,
+                rate_hz=rate,
+            )
+
+
+def _stretches(columns: Sequence[Array]) -> Iterator[tuple[int, int]]:
+    """Yield where rows begin and end that are alike in all columns."""
+    changes = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    cuts = [0, *(np.flatnonzero(changes) + 1).tolist(), len(columns[0])]
+    yield from ((start, stop) for start, stop in pairwise(cuts) if stop > start)
