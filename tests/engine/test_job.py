@@ -72,9 +72,7 @@ def test_what_needs_a_failed_node_is_blocked_and_says_so(node, options, executor
     middle = node("middle", needs={"data": data}, kind="artefact")
     outcome = work(Plan([node("x", needs={"m": middle}), node("free")]), options(executor=executor))
     assert list(outcome.done) == ["free"]
-    why = (
-        "needs 'data', which failed: ValueError: no good (engine_toys.py:13) (1 attempt)"
-    )
+    why = "needs 'data', which failed: ValueError: no good (engine_toys.py:13) (1 attempt)"
     assert outcome.missing == {"x": why}
 
 

@@ -62,6 +62,8 @@ class Manifest:
         What a user should know.
     placements
         Where accelerometer and gyroscope are, by variant, where that is not one place.
+    verified
+        On what its loader was verified: real files, or simulated ones in the documented format only.
     """
 
     name: str
@@ -81,6 +83,7 @@ class Manifest:
     notes: tuple[str, ...] = ()
     short: Short = "drop"
     placements: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    verified: Literal["real files", "simulated only"] = "simulated only"
 
     @property
     def mask(self) -> Array:

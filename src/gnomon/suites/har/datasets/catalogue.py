@@ -45,29 +45,27 @@ def listed() -> Table:
     """Return the known datasets."""
     columns = (
         Column("dataset", "dataset"),
-        Column("title", "title"),
         Column("role", "role"),
         Column("hz", "Hz", "number", digits=0),
         Column("subjects", "subjects", "count"),
         Column("labels", "labels", "count"),
         Column("placement", "placement"),
-        Column("licence", "licence"),
+        Column("verified", "loader verified on"),
     )
     rows = [
         {
             "dataset": Cell(one.name),
-            "title": Cell(one.title),
             "role": Cell(one.role),
             "hz": Cell(one.text_hz),
             "subjects": Cell(len(one.subjects)),
             "labels": Cell(len(set(one.labels.values()))),
             "placement": Cell(one.placement),
-            "licence": Cell(one.licence),
+            "verified": Cell(one.verified),
         }
         for one in (dataset.manifest for dataset in REGISTRY.values())
     ]
     notes = (
-        "gnomon data describe NAME says where to obtain one and how its files are called",
+        "gnomon data describe NAME says where to obtain one, under which licence, and how its files are called",
         "gnomon data check DIR reads what is in a folder; archives need not be unpacked",
         "own tables with a TOML manifest in DIR are datasets too",
     )
@@ -156,6 +154,7 @@ def described(dataset: Dataset | TableDataset) -> tuple[Table, ...]:
         "gravity": ", ".join(f"{variant}: {state}" for variant, state in one.gravity.items()),
         "shorter than a window": "left out" if one.short == "drop" else "filled up and masked",
         "patches in training": " to ".join(f"{value:g} s" for value in one.patch_s[:2]) + f" by {one.patch_s[2]:g} s",
+        **({"loader verified on": one.verified} if isinstance(dataset, Dataset) else {}),
         "licence": one.licence,
         "cite": one.citation,
         "obtain": one.source,

@@ -50,6 +50,7 @@ MANIFEST = Manifest(
     "inertial and magnetic sensors. Pattern Recognition 43 (10), 2010. doi:10.1016/j.patcog.2010.04.019",
     source="https://archive.ics.uci.edu/dataset/256/daily+and+sports+activities",
     patch_s=(1.5, 2.5, 0.5),
+    verified="real files",
     notes=("no time stamps: the rate is the stated one", "segments of five seconds are joined before windows are cut"),
 )
 

@@ -45,7 +45,7 @@ MANIFEST = Manifest(
     title="MHEALTH (Mobile Health)",
     text_hz=HZ,
     role="train",
-    placement="published: chest (acceleration) and left ankle (angular rate); strict: right lower arm",
+    placement="right lower arm",
     placements=PLACEMENTS,
     channels=(
         *(f"Accelerometer {axis}-axis on the right lower arm (published: on the chest), m/s^2" for axis in "XYZ"),

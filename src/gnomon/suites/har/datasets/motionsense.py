@@ -55,6 +55,7 @@ MANIFEST = Manifest(
     citation="M. Malekzadeh, R. G. Clegg, A. Cavallaro, H. Haddadi: Mobile Sensor Data Anonymization. IoTDI 2019. "
     "doi:10.1145/3302505.3310068",
     source="https://github.com/mmalekzadeh/motion-sense (data/A_DeviceMotion_data.zip)",
+    verified="real files",
     notes=("no time stamps: the rate is the stated one", "user acceleration and gravity are in g, converted to m/s^2"),
 )
 

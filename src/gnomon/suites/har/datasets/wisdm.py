@@ -63,6 +63,7 @@ MANIFEST = Manifest(
     "Daily Living. IEEE Access 7, 2019. doi:10.1109/ACCESS.2019.2940729",
     source="https://archive.ics.uci.edu/dataset/507/wisdm+smartphone+and+smartwatch+activity+and+biometrics+dataset",
     patch_s=(1.0, 1.75, 0.25),
+    verified="real files",
     notes=("the phone is used, the watch is not", "the rate is measured: steps are 50.35 ms, not 50"),
 )
 

@@ -44,6 +44,7 @@ BUILTIN: dict[str, str] = {
     "nearest_mean": "gnomon.suites.har.systems.classical:NearestMean",
     "random_forest": "gnomon.suites.har.systems.learned:RandomForest",
     "svm_rbf": "gnomon.suites.har.systems.learned:SvmRbf",
+    "moment": "gnomon.suites.har.systems.neural.moment:Moment",
 }
 """Where the class of each short name is."""
 
