@@ -45,7 +45,11 @@ $(PARITY)/stamp: pyproject.toml constraints.txt tests/parity/requirements.txt
 	$(PARITY)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e .
 	touch $@
 
-demo: $(VENV)/base.stamp
+$(VENV)/demo.stamp: $(VENV)/base.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[classical]'
+	touch $@
+
+demo: $(VENV)/demo.stamp
 	$(BIN)/gnomon demo
 
 lint: $(VENV)/test.stamp

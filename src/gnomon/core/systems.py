@@ -54,6 +54,11 @@ class Spec:
         """Return the system with some parameters set."""
         return Spec(self.name, {**self.parameters, **changes})
 
+    def without(self, names: Iterable[str]) -> Spec:
+        """Return the system without some parameters."""
+        left_out = set(names)
+        return Spec(self.name, {key: value for key, value in self.parameters.items() if key not in left_out})
+
     def __str__(self) -> str:
         return self.text
 

@@ -103,6 +103,13 @@ class RunOptions(EngineOptions):
         Option("labelled windows: equal per class as executed, or proportional", choices=("equal", "proportional")),
     ] = "equal"
     seed: Annotated[int, Option("seed of every random number but that of the published split", low=0)] = SEED
+    weights: Annotated[
+        tuple[str, ...],
+        Option(
+            "folder of public weights: moment=DIR (MOMENT), text=DIR (text encoder of tsfm and lanhar); safetensors",
+            metavar="NAME=DIR",
+        ),
+    ] = ()
     export_baseline: Annotated[str, Option(EXPORT_HELP, metavar="DIR")] = ""
 
 

@@ -36,6 +36,8 @@ from gnomon.suites.har.sources import Located
 from gnomon.suites.har.splits import SEED, Mode
 
 CELLS = "gnomon.suites.har.cells"
+WEIGHED = {"moment": ("moment",), "text": ("tsfm", "lanhar")}
+"""What ``--weights`` may be for, and the systems that it is given to as their parameter ``weights``."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def run(options: RunOptions) -> Job:
 
 
 def _resolved(options: RunOptions) -> Work:
-    specs = {spec.text: spec for spec in map(systems.known, listed(options.systems))}
+    given = [_weighted(spec, options.weights) for spec in listed(options.systems)]
+    specs = {spec.text: spec for spec in map(systems.known, given)}
     if not specs:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
     metrics = _words(options.metrics)
@@ -121,6 +124,18 @@ def _resolved(options: RunOptions) -> Work:
     turns = options.seeds or rules.PROFILES[options.profile].seeds
     ordered = tuple(metric for metric in METRICS if metric in metrics)
     return Work(options, specs, ordered, sides, tuple(test), turns, dropped)
+
+
+def _weighted(spec: Spec, weights: Sequence[str]) -> Spec:
+    """Give a system the folder of weights that is meant for it."""
+    for item in weights:
+        name, equals, folder = item.partition("=")
+        if not equals or not folder or name not in WEIGHED:
+            known = ", ".join(f"{word}=DIR" for word in WEIGHED)
+            raise InputError(f"--weights {item}: expected {known}")
+        if spec.name in WEIGHED[name]:
+            spec = spec.take(weights=folder)
+    return spec
 
 
 def _words(given: Sequence[str]) -> list[str]:
@@ -167,9 +182,9 @@ class Nodes:
         work, spec = self.work, self.work.specs[name]
         own = systems.native_rate(systems.find(spec.name))
         needs = {one.name: self.windows(one, variant, "train", own) for one in work.train[variant]}
-        which = f"{name} ({variant}, seed {work.options.seed + turn})"
+        which = f"{systems.for_fitting(spec).text} ({variant}, seed {work.options.seed + turn})"
         arguments = {
-            **self._system(spec),
+            **self._system(systems.for_fitting(spec)),
             "training": list(needs),
             "most": work.profile.training_windows,
             "conditions": work.conditions(variant, turn).record(),
@@ -216,7 +231,9 @@ class Nodes:
         )
 
     def _system(self, spec: Spec) -> dict[str, Any]:
-        return {"system": spec.text, "identity": systems.identity(spec.name)}
+        content = systems.content(spec)
+        own = {"system": spec.text, "identity": systems.identity(spec.name)}
+        return {**own, **({"content": content} if content else {})}
 
 
 def _assemble(outcome: Outcome, work: Work, nodes: Nodes, planned: Mapping[tuple[Any, ...], Node]) -> list[Evaluation]:

@@ -18,6 +18,7 @@ from gnomon.inference.intervals import Groups, filled
 from gnomon.inference.scoring import Score
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.har.effort import training
 from gnomon.suites.har.metrics import METRICS, MeanAccuracy, MeanF1, Scoring, TaskAccuracy, TaskF1, family
 from gnomon.suites.har.reference import CITED, FIGURES, Deviation, deviations
 
@@ -35,8 +36,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     if settings["main"]:
         items.append(by_dataset(runs, families))
     items += [scorings(runs, families), coverage(runs[0])]
-    deviating = deviation_table(runs)
-    items += [deviating] if deviating else []
+    items += [table for table in (training(runs), deviation_table(runs)) if table]
     items.append(reference())
     return items + ([*confusions(runs[0])] if len(runs) == 1 else [])
 
