@@ -265,22 +265,26 @@ def _answers(
             done = [cells.Answered.read(outcome.done[node.name]) for node in nodes if node.name in outcome.done]
             if not done:
                 continue
-            rows = np.concatenate([one.rows for one in done])
-            windows = data.windows[place.name].take(rows)
+            rows = np.concatenate([one.rows for one in done]).tolist()
+            windows = data.windows[place.name]
             facts = [dict(one.facts) for one in done]
+            ids, subjects, recordings, labels = (
+                tuple([texts[row] for row in rows])
+                for texts in (windows.ids, windows.subjects, windows.recordings, windows.labels)
+            )
             found.append(
                 Answers(
                     metric,
                     place.name,
-                    windows.ids,
-                    windows.subjects,
-                    windows.recordings,
-                    windows.labels,
+                    ids,
+                    subjects,
+                    recordings,
+                    labels,
                     tuple(label for one in done for label in one.answers),
                     native(metric, aligned),
                     round(sum(fact["n_train"] for fact in facts) / len(facts)),
-                    cells.classes_of(data.windows[place.name]),
-                    {"windows": len(data.windows[place.name]), **_training(facts)},
+                    cells.classes_of(windows),
+                    {"windows": len(windows), **_training(facts)},
                 )
             )
     return found

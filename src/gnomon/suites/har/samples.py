@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache, partial
 
 import numpy as np
 
@@ -52,10 +53,12 @@ def of(pieces: Sequence[Piece]) -> Samples:
     spans = []
     for piece in pieces:
         found, index = piece.windows, piece.rows.tolist()
+        # Equal texts are one object: a million windows have few people and recordings.
+        case, person = cache(partial(case_id, found.dataset)), cache(lambda name, of=found.dataset: join((of, name)))
         columns["id"] += [found.ids[i] for i in index]
-        columns["case"] += [case_id(found.dataset, found.subjects[i], found.recordings[i]) for i in index]
+        columns["case"] += [case(found.subjects[i], found.recordings[i]) for i in index]
         columns["digest"] += [digest.decode() for digest in piece.about.digests[piece.rows].tolist()]
-        columns["subject"] += [join((found.dataset, found.subjects[i])) for i in index]
+        columns["subject"] += [person(found.subjects[i]) for i in index]
         columns["to"] += [group_of(found.labels[i]) for i in index]
         for key, value in (("part", piece.part), ("fold", piece.fold), ("dataset", found.dataset)):
             columns[key] += [value] * len(index)

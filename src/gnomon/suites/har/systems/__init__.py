@@ -18,7 +18,9 @@ Text-aligned models (``text_aligned = True``)
 
 Facts are plain data: ``updates``, ``epochs``, ``parameters`` where they mean something. A fitted model is kept by
 ``save(folder)`` and ``load(folder)`` where it has them, else pickled. What its constructor takes by keyword are its
-parameters, given as ``NAME@key=value``. :class:`Conditions` says under which conditions it is fitted.
+parameters, given as ``NAME@key=value``; those that a class lists in ``answering`` do not change what is fitted, and a
+static method ``content(**parameters)`` gives the hash of files that parameters name. ``deviations`` lists where a model
+deviates from its paper. :class:`Conditions` says under which conditions it is fitted.
 
 A system never sees test windows before it answers for them, and never their labels. ``trivial = True`` on the class
 declares a baseline that does not look at the signals. Those built in need no training library.
@@ -44,7 +46,11 @@ BUILTIN: dict[str, str] = {
     "nearest_mean": "gnomon.suites.har.systems.classical:NearestMean",
     "random_forest": "gnomon.suites.har.systems.learned:RandomForest",
     "svm_rbf": "gnomon.suites.har.systems.learned:SvmRbf",
+    "limubert": "gnomon.suites.har.systems.neural.limubert:LimuBert",
+    "crosshar": "gnomon.suites.har.systems.neural.crosshar:CrossHar",
     "moment": "gnomon.suites.har.systems.neural.moment:Moment",
+    "lanhar": "gnomon.suites.har.systems.neural.lanhar:LanHar",
+    "tsfm": "gnomon.suites.har.systems.neural.tsfm:Tsfm",
 }
 """Where the class of each short name is."""
 
@@ -148,6 +154,18 @@ def pretrained(kind: Any) -> bool:
     return callable(getattr(kind, "pretrain", None))
 
 
+def for_fitting(spec: Spec) -> Spec:
+    """Return a system without the parameters that belong to answering alone (``answering`` of its class)."""
+    left_out = getattr(find(spec.name), "answering", ())
+    return spec.without(left_out)
+
+
+def content(spec: Spec) -> str:
+    """Return the hash of the files that a system's parameters name, where its class says which: ``content(**them)``."""
+    found = getattr(find(spec.name), "content", None)
+    return str(found(**spec.parameters)) if callable(found) else ""
+
+
 def trivial(kind: Any) -> bool:
     """Say whether a system declares itself a trivial baseline."""
     return getattr(kind, "trivial", False) is True
@@ -161,7 +179,7 @@ def identity(name: str) -> str:
     module = BUILTIN[name].partition(":")[0].rpartition(".")[2]
     if ".neural." in BUILTIN[name]:
         shared = [
-            path for path in sorted((here / "neural").glob("*.py")) if path.stem not in _OWN or path.stem == module
+            path for path in sorted((here / "neural").rglob("*.py")) if path.stem not in _OWN or path.stem == module
         ]
     else:
         shared = [*sorted(here.glob("*.py")), here.parent / "features.py"]
