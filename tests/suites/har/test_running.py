@@ -360,7 +360,39 @@ def test_options_without_effect_are_refused(root, tmp_path):
 
 def test_claims_are_about_the_metrics_that_were_asked_for(root, tmp_path):
     result = run(root, tmp_path, test="target", systems="majority", metrics="zs-open")
-    assert [v.id for v in result.runs[0].verdicts] == ["zero-shot-people"]
+    assert [v.id for v in result.runs[0].verdicts] == ["zero-shot-people", "real-people"]
+
+
+def test_simulated_data_say_so_everywhere(tmp_path):
+    """A mark names the datasets beside it that are simulated; others in the same folder are not."""
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3)
+    for marked, real in ((["train"], True), (["train", "target"], False)):
+        (tmp_path / "simulated.json").write_text(json.dumps({"datasets": marked}))
+        result = run(tmp_path, tmp_path / f"runs{real}", systems="majority", metrics="zs-open")
+        assert result.runs[0].manifest["facts"]["simulated"] == marked
+        verdict = next(v for v in result.runs[0].verdicts if v.id == "real-people")
+        assert verdict.supported is real
+        (finding,) = findings(result, "simulated-data")
+        assert ", ".join(marked) in finding.evidence
+        note = f"simulated data, no recordings of people: {', '.join(marked)}"
+        assert note in result.tables["scores"].notes
+        assert note in result.tables["datasets"].notes
+    (tmp_path / "simulated.json").unlink()
+    result = run(tmp_path, tmp_path / "real", systems="majority", metrics="zs-open")
+    assert not findings(result, "simulated-data")
+
+
+def test_channel_texts_are_those_of_the_variant():
+    from gnomon.suites.har.datasets import REGISTRY
+
+    texts = {variant: REGISTRY["mhealth"].manifest.texts(variant) for variant in ("published", "strict")}
+    assert texts["published"][0] == "Accelerometer X-axis on the chest, m/s^2"
+    assert texts["published"][3] == "Gyroscope X-axis on the left ankle, rad/s"
+    assert texts["strict"][3] == "Gyroscope X-axis on the right lower arm, rad/s"
+    motion = REGISTRY["motionsense"].manifest
+    assert motion.texts("published")[2].endswith("m/s^2, gravity removed")
+    assert motion.texts("strict") == motion.channels
 
 
 def test_mixed_gravity_is_found(tmp_path):

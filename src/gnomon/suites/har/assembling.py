@@ -98,6 +98,10 @@ def audited(work: Work, data: Data, variant: str, turn: int) -> Audited:
     findings += [f for name in data.train if name in data.windows for f in samples.untrained(data.windows[name])]
     pieces = _pieces(work, data, variant, turn)
     findings += _scarce(pieces, work.turns)
+    marked = [one.name for one in (*work.train[variant], *work.test) if one.simulated]
+    if marked:
+        text = f"{', '.join(marked)}: simulated data, no recordings of people"
+        findings.append(Finding("simulated-data", "info", "data", text, "nothing: do not report them as real"))
     if work.dropped and variant == "strict":
         text = f"{', '.join(work.dropped)}: left out of training, since another training dataset is of the same people"
         findings.append(Finding("same-people-left-out", "info", "training", text, "nothing: strict does so"))

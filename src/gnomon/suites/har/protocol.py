@@ -95,11 +95,18 @@ ZERO_SHOT = (
 )
 
 
+REAL = Claim(
+    "real-people",
+    "the scores hold for recordings of real people",
+    (Need("real_people", 1, "test datasets that were not simulated", if_known=True),),
+)
+
+
 def claims(metrics: Sequence[str]) -> tuple[Claim, ...]:
     """Return what scores under these metrics may be said to show."""
     supervised = any(metric in RATES for metric in metrics)
     zero_shot = any(metric not in RATES for metric in metrics)
-    return (*(SUPERVISED if supervised else ()), *(ZERO_SHOT if zero_shot else ()))
+    return (*(SUPERVISED if supervised else ()), *(ZERO_SHOT if zero_shot else ()), REAL)
 
 
 def conditions(variant: str, profile: str, seed: int, turn: int) -> Conditions:

@@ -24,6 +24,8 @@ WINDOW_S = 6.0
 """Length of a window in seconds."""
 MODEL_HZ = 20.0
 """The rate at which all models but those with patches in seconds work."""
+LARGEST = 1e5
+"""Beyond this no worn sensor has ever been, in m/s^2 or rad/s."""
 Gravity = Literal["present", "removed"]
 Short = Literal["drop", "pad"]
 
@@ -90,6 +92,14 @@ class Manifest:
         """Which channels are there, ``(6,)`` booleans."""
         return np.array([bool(text) for text in self.channels])
 
+    def texts(self, variant: str) -> tuple[str, ...]:
+        """Return the text of every channel as a variant has it: with its own placement, and without gravity if so."""
+        places = self.placements.get(variant, (self.placement, self.placement))
+        found = [text.replace(self.placement, places[k >= 3]) for k, text in enumerate(self.channels)]
+        if self.gravity[variant] == "removed":
+            found[:3] = [text and f"{text}, gravity removed" for text in found[:3]]
+        return tuple(found)
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
@@ -119,9 +129,14 @@ class Recording:
             raise InputError(
                 f"recording {self.id!r}: times do not rise at row {int(np.argmin(np.diff(times) > 0)) + 1}"
             )
-        if not np.isfinite(signals).all():
-            row = int(np.argmin(np.isfinite(signals).all(axis=1)))
-            raise InputError(f"recording {self.id!r}: a signal is not finite at row {row}")
+        usable = np.abs(signals) <= LARGEST  # not a number is not
+        if not usable.all():
+            row = int(np.argmin(usable.all(axis=1)))
+            odd = float(signals[row][~usable[row]][0])
+            raise InputError(
+                f"recording {self.id!r}: a signal is {odd:g} at row {row}, expected at most {LARGEST:g} in m/s^2 and "
+                "rad/s; correct the file"
+            )
         for name, value in (("times", times), ("signals", signals), ("mask", mask)):
             value.setflags(write=False)
             object.__setattr__(self, name, value)

@@ -320,6 +320,8 @@ def _about(
         "seed": seed,
         "seeds": work.turns,
         "subjects_apart": int(variant == "strict"),
+        "real_people": int(not any(one.simulated for one in work.test)),
+        "simulated": [one.name for one in (*work.train[variant], *work.test) if one.simulated],
         "fitted": data.fitted.get((name, turn), {}),
         "untaught": data.untaught(),
         "rates_hz": {place: dict(one.rates) for place, one in data.about.items()},

@@ -23,9 +23,9 @@ from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError, some
 from gnomon.engine.progress import QUIET, duration
 from gnomon.suites.har.distributions import DISTRIBUTIONS, Request
+from gnomon.suites.har.marks import MARK
 from gnomon.suites.har.options import SimulateOptions
 
-MARK = "simulated.json"
 BY = "gnomon simulate har"
 
 

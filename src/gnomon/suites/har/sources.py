@@ -22,6 +22,7 @@ from gnomon.core.tallies import Array
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import windows as cutting
 from gnomon.suites.har.datasets import REGISTRY, Dataset, Faults, Place, TableDataset, found
+from gnomon.suites.har.marks import simulated
 from gnomon.suites.har.recordings import Manifest, Windows
 from gnomon.suites.har.splits import SEED
 from gnomon.suites.har.spool import Spool
@@ -52,6 +53,8 @@ class Located:
     where: str
     content: str
     """Hash of its files."""
+    simulated: bool = False
+    """Whether it is marked as simulated."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,9 @@ def locate(root: str, train: Sequence[str], test: Sequence[str]) -> tuple[list[L
 
 
 def _located(root: str, name: str, dataset: Dataset | TableDataset, places: Sequence[Place]) -> Located:
-    return Located(name, dataset.manifest, root, str(places[0]), content(dataset, places[0]))
+    place = places[0]
+    marked = simulated(place.path, place.inside, name)
+    return Located(name, dataset.manifest, root, str(place), content(dataset, place), marked)
 
 
 def content(dataset: Dataset | TableDataset, place: Place) -> str:
@@ -165,7 +170,7 @@ def _batches(spool: Spool, asked: Asked, manifest: Manifest, faults: Faults) -> 
         if len(spans):
             yield replace(
                 cutting.at_rate(batch, spans, rate),
-                channels=manifest.channels,
+                channels=manifest.texts(asked.variant),
                 gravity=manifest.gravity[asked.variant],
                 patch_s=manifest.patch_s,
             )

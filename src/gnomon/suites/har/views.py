@@ -60,7 +60,7 @@ def means(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
             remarks += notes
         rows.append(cells)
     lines = [f"plain mean of {', '.join(main)}" if len(main) > 1 else f"of {main[0]}, the only main dataset here"]
-    lines += ["acc: accuracy; F1: macro-F1; both natively scored", *_told(runs, remarks)]
+    lines += ["acc: accuracy; F1: macro-F1; both natively scored", *_simulated(runs[0]), *_told(runs, remarks)]
     lines += common.notes(runs, [])
     title = f"har ({_title(runs[0])}): main datasets"
     return Table("scores", title, tuple(columns), tuple(rows), tuple(dict.fromkeys(lines)))
@@ -102,6 +102,7 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
         )
         remarks += [note for value in found.values() for note in value[3]]
     notes = [
+        *_simulated(runs[0]),
         *_told(runs, remarks),
         "macro F1 over the labels of the dataset where scored by exact label, else over the union of groups in truth "
         "and answer; 0/0 is 0",
@@ -287,6 +288,11 @@ def _title(run: Run) -> str:
 def _short(measure: Measure) -> str:
     kind = "acc" if isinstance(measure, MeanAccuracy) else "F1"
     return f"{getattr(measure, 'metric', '')} {kind}"
+
+
+def _simulated(run: Run) -> list[str]:
+    names = run.manifest["facts"].get("simulated", [])
+    return [f"simulated data, no recordings of people: {', '.join(names)}"] if names else []
 
 
 def _told(runs: Sequence[Run], remarks: Sequence[str]) -> list[str]:

@@ -48,8 +48,8 @@ MANIFEST = Manifest(
     placement="right lower arm",
     placements=PLACEMENTS,
     channels=(
-        *(f"Accelerometer {axis}-axis on the right lower arm (published: on the chest), m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis on the right lower arm (published: on the left ankle), rad/s" for axis in "XYZ"),
+        *(f"Accelerometer {axis}-axis on the right lower arm, m/s^2" for axis in "XYZ"),
+        *(f"Gyroscope {axis}-axis on the right lower arm, rad/s" for axis in "XYZ"),
     ),
     gravity={"published": "present", "strict": "present"},
     labels={str(k): label for k, label in enumerate(_LABELS.split(), start=1)},
