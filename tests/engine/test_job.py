@@ -224,3 +224,18 @@ def test_progress_on_a_terminal(node, options):
     assert "left" in text
     assert "now: c" in text
     assert text.rstrip().splitlines()[-1].endswith("s")
+
+
+def test_auto_takes_processes_for_heavy_or_limited_nodes():
+    from dataclasses import replace
+
+    from gnomon.engine.job import chosen
+    from gnomon.engine.plan import Limits, Node
+
+    light = [Node(f"n{k}", "tests:x", {"k": k}) for k in range(3)]
+    heavy = [replace(one, heavy=True) for one in light]
+    limited = [replace(one, limits=Limits(seconds=1.0)) for one in light]
+    assert [chosen(Plan(nodes), "auto", 2) for nodes in (light, heavy, limited)] == ["inline", "processes", "processes"]
+    assert chosen(Plan(heavy), "auto", 1) == "inline"
+    assert chosen(Plan(heavy), "inline", 2) == "inline"
+    assert [one.key for one in heavy] == [one.key for one in light]

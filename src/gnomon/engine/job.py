@@ -70,14 +70,15 @@ def work(
     order: Callable[[list[Node]], Iterable[Node]] | None = None,
 ) -> Outcome:
     """Work on a plan and say what became of its cells."""
-    check(plan, options.executor)
+    workers = options.workers or os.cpu_count() or 1
+    executor = chosen(plan, options.executor, workers)
+    check(plan, executor)
     store = Store(options.store_folder())
     store.sweep()
-    workers = options.workers or os.cpu_count() or 1
     with Progress(len(plan), stream, store.folder / "progress.jsonl") as progress:
         schedule = Schedule(plan, store, progress, options.fresh, order)
         try:
-            execute(schedule, options.executor, workers)
+            execute(schedule, executor, workers)
         except KeyboardInterrupt:
             raise InterruptedWorkError(
                 f"interrupted: {_stored(schedule)} are stored; give the same command again to continue"
@@ -85,6 +86,14 @@ def work(
         except StoreFullError as error:
             raise StoreFullError(f"{error} ({_stored(schedule)} are stored)") from error
     return outcome(schedule)
+
+
+def chosen(plan: Plan, executor: str, workers: int) -> str:
+    """Return who does the work: with ``auto``, processes for several heavy nodes, or where nodes have limits."""
+    if executor != "auto":
+        return executor
+    limited = any(node.limits.seconds is not None or node.limits.memory_bytes is not None for node in plan)
+    return "processes" if limited or (workers > 1 and sum(node.heavy for node in plan) > 1) else "inline"
 
 
 def outcome(schedule: Schedule) -> Outcome:

@@ -10,14 +10,16 @@ from typing import Annotated
 from gnomon.core.options import Option, ScoringOptions
 from gnomon.engine.plan import Limits
 
-EXECUTORS = ("inline", "processes")
+EXECUTORS = ("auto", "inline", "processes")
 
 
 @dataclass(frozen=True, kw_only=True)
 class EngineOptions(ScoringOptions):
     """What every verb that works through the engine accepts."""
 
-    executor: Annotated[str, Option("who does the work", choices=EXECUTORS)] = "inline"
+    executor: Annotated[
+        str, Option("who does the work; auto: worker processes where models train, else inline", choices=EXECUTORS)
+    ] = "auto"
     workers: Annotated[int, Option("worker processes; 0 is one per core", low=0, high=1024)] = 0
     retries: Annotated[int, Option("further attempts at a cell after an error", low=0, high=100)] = 1
     deaths: Annotated[int, Option("further attempts at a cell after its worker died", low=0, high=1000)] = 3

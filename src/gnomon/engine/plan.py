@@ -52,6 +52,8 @@ class Node:
         Variant, system, dataset, task, seed, ...: for tables and messages, not part of the key.
     revision
         Raised by its author when the function's meaning changes.
+    heavy
+        Whether it takes much longer than starting a process; not part of its key.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Node:
     revision: str = "1"
     context: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
+    heavy: bool = False
 
     @cached_property
     def key(self) -> str:

@@ -189,7 +189,8 @@ class Nodes:
             "most": work.profile.training_windows,
             "conditions": work.conditions(variant, turn).record(),
         }
-        node = partial(self.node, kind="artefact", labels={"system": name, "variant": variant})
+        labels = {"system": name, "variant": variant}
+        node = partial(self.node, kind="artefact", labels=labels, heavy=systems.heavy(spec.name))
         if systems.pretrained(systems.find(spec.name)):
             needs = {**needs, "pretrained": node(f"pre-train {which}", f"{CELLS}:pretrain", arguments, dict(needs))}
         return node(f"fit {which}", f"{CELLS}:fit", arguments, needs)
@@ -214,9 +215,9 @@ class Nodes:
                 "conditions": work.conditions(variant, turn).record(),
             }
             needs = {"windows": windows, "fitted": fitted}
-            return self.node(
-                f"{name} {metric} {place.name} {which}", f"{CELLS}:fine_tune", arguments, needs, labels=labels
-            )
+            heavy = systems.heavy(spec.name)
+            told = f"{name} {metric} {place.name} {which}"
+            return self.node(told, f"{CELLS}:fine_tune", arguments, needs, labels=labels, heavy=heavy)
         scores = self.node(
             f"scores of {name} on {place.name} {which}",
             f"{CELLS}:zero_shot",

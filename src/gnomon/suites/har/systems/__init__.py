@@ -166,6 +166,11 @@ def content(spec: Spec) -> str:
     return str(found(**spec.parameters)) if callable(found) else ""
 
 
+def heavy(name: str) -> bool:
+    """Say whether a system trains by updates: a neural one that is built in, or one of the user's own."""
+    return name not in BUILTIN or ".neural." in BUILTIN[name]
+
+
 def trivial(kind: Any) -> bool:
     """Say whether a system declares itself a trivial baseline."""
     return getattr(kind, "trivial", False) is True
