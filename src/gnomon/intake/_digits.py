@@ -348,17 +348,18 @@ def _cell(at: int, kind: int, separator: int, end: int, missing: bool, table: in
 
 
 @_jit
-def _closed(at: int, separator: int, end: int) -> Any:
-    """Look at what follows the last cell of a row: how it went, and the place of the newline."""
+def _closed(at: int, after: int, separator: int, end: int) -> Any:
+    """Look at what follows the last cell of a row, which ends at `after`: how it went, and the place of the newline."""
+    apart = separator == _BLANK and at > after
     if end >= 0:
         if _is_over(at):
             return SHORT, at
         if _byte(at) != end:
-            return LONG if _byte(at) == separator else JUNK, at
+            return LONG if _byte(at) == separator or apart else JUNK, at
         at = _blanks(at + 1, _BLANK)
     at += 1 if _byte(at) == _RETURN else 0
     if _byte(at) != _NEWLINE:
-        return LONG if _byte(at) == separator or end >= 0 or separator == _BLANK else JUNK, at
+        return LONG if _byte(at) == separator or end >= 0 or apart else JUNK, at
     return DONE, at
 
 
@@ -402,7 +403,7 @@ def scan(
             state[0], state[1], state[3] = at - base, row, left
             if left + cells > slow.shape[0]:
                 return SLOW, 0, at - base
-            column, first = 0, at
+            column, first, after = 0, at, at
             for cell in range(cells):
                 kind = kinds[cell]
                 at = _blanks(at, separator)
@@ -434,7 +435,7 @@ def scan(
                         return SHORT, cell + 1, first - base
                     elif separator != _BLANK or at == after:
                         return JUNK, cell, first - base
-            found, at = _closed(at, separator, end)
+            found, at = _closed(at, after, separator, end)
             if found != DONE:
                 return found, cells if found == SHORT else cells - 1, first - base
             row += 1

@@ -151,16 +151,24 @@ def _explained(
     data: bytes, layout: Layout, name: str | os.PathLike[str], line: int, fault: int, cell: int, at: int
 ) -> str:
     where = f"{shown(name)}: line {line}"
-    row = f"{counted(len(layout.cells), 'cell')} between {layout.separator!r}"
-    row += f" and {layout.end!r} at the end" if layout.end else ""
     first = data.rfind(b"\n", 0, at) + 1
     last = data.find(b"\n", first)
     whole = data[first : last if last >= 0 else len(data)].decode("latin-1").strip("\r")
+    row = f"{counted(len(layout.cells), 'cell')} between {_between(layout.separator, whole)}"
+    row += f" and {layout.end!r} at the end" if layout.end else ""
     if fault == _digits.SHORT:
         return f"{where}: ends after {counted(cell, 'cell')} ({shown(whole, 60)!r}), expected {row}; write it again"
     if fault == _digits.LONG:
         return f"{where}: goes on after its last cell ({shown(whole, 60)!r}), expected {row}; correct the line"
     kind = {"f": "a number", "i": "a whole number of 64 bits", "s": "text of 1 to 8 bytes", "-": "a cell"}
-    stop = min((k for k in (data.find(c, at) for c in (layout.separator.encode(), b"\n")) if k >= 0), default=len(data))
+    marks = {"\n", layout.separator, layout.end, *(" \t" if layout.separator == " " else "")} - {""}
+    stop = min((k for k in (data.find(mark.encode("latin-1"), at) for mark in marks) if k >= 0), default=len(data))
     got = data[at:stop].decode("latin-1").strip()
     return f"{where}: cell {cell + 1} is {shown(got, 40)!r}, expected {kind[layout.cells[cell]]}; correct the line"
+
+
+def _between(separator: str, line: str) -> str:
+    """Say what stands between cells; a blank stands for tabs too, so a line says which."""
+    if separator == "\t" or (separator == " " and "\t" in line):
+        return "tabs"
+    return "blanks" if separator == " " else repr(separator)

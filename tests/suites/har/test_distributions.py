@@ -10,6 +10,7 @@ import json
 import re
 import zipfile
 from collections import defaultdict
+from dataclasses import replace
 from itertools import groupby, pairwise
 
 import numpy as np
@@ -21,7 +22,9 @@ from scipy.spatial import cKDTree
 
 from gnomon.core.errors import InputError
 from gnomon.core.options import build
-from gnomon.suites.har.datasets import REGISTRY
+from gnomon.suites.har.datasets import REGISTRY, found
+from gnomon.suites.har.datasets.catalogue import catalogue
+from gnomon.suites.har.datasets.mobiact import MOBIFALL
 from gnomon.suites.har.distributions import DISTRIBUTIONS, Request, base, clocks, ku_har, mobiact, smartlab, text
 from gnomon.suites.har.options import SimulateOptions
 from gnomon.suites.har.recordings import WINDOW_S
@@ -198,7 +201,7 @@ def test_another_seed_differs_and_more_subjects_leave_the_first_as_they_were(mad
 
 def test_subjects_are_those_of_the_original_and_never_more():
     counts = [len(set(distribution.subjects)) for distribution in DISTRIBUTIONS.values()]
-    assert counts == [30, 9, 9, 51, 8, 91, 30, 30, 10, 10, 24, 15, 57, 13]
+    assert counts == [30, 9, 9, 51, 8, 89, 30, 30, 10, 10, 24, 15, 57, 13]
     people = DISTRIBUTIONS["dsads"].subjects
     assert [scene.subject for scene in base.scenes(Request(subjects=100), "dsads", people)] == list(people)
 
@@ -221,6 +224,57 @@ def test_folders_with_other_things_are_refused(tmp_path):
     (once / "simulated.json").write_text("{")
     with pytest.raises(InputError, match=r"simulated\.json: not what this verb writes"):
         simulate(options(once, datasets=("unimib",), subjects=1))
+
+
+def test_an_interrupted_simulation_is_told_and_written_anew(tmp_path, monkeypatch):
+    def stopped(folder, request):
+        for subject in DISTRIBUTIONS["dsads"].write(folder, request):
+            yield subject
+            raise KeyboardInterrupt
+
+    whole = DISTRIBUTIONS["dsads"]
+    few = options(tmp_path / "a", datasets=("unimib", "dsads", "hapt"))
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "gnomon.suites.har.simulate.DISTRIBUTIONS", {**DISTRIBUTIONS, "dsads": replace(whole, write=stopped)}
+        )
+        with pytest.raises(KeyboardInterrupt):
+            simulate(few)
+    mark = tmp_path / "a" / "simulated.json"
+    order = [name for name in DISTRIBUTIONS if name in ("unimib", "dsads", "hapt")]
+    done = order[: order.index("dsads")]
+    assert json.loads(mark.read_text())["datasets"] == done
+    assert json.loads(mark.read_text())["unfinished"] == [name for name in order if name not in done]
+    there = found(tmp_path / "a")
+    assert "unfinished simulation" in there.faults["dsads"]
+    with pytest.raises(InputError, match=r"unfinished simulation \(.*simulated\.json says so\); simulate it again"):
+        there["dsads"]
+    rows = {row["dataset"].value: row["state"].value for row in catalogue("check", str(tmp_path / "a")).tables[0].rows}
+    assert rows["dsads"] == "unusable"
+    simulate(few)
+    assert json.loads(mark.read_text())["datasets"] == order
+    assert "unfinished" not in json.loads(mark.read_text())
+    assert not found(tmp_path / "a").faults
+    simulate(options(tmp_path / "b", datasets=("unimib", "dsads", "hapt")))
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+
+
+def test_no_name_is_not_all_names(tmp_path):
+    for names in (("",), (" , ",)):
+        with pytest.raises(InputError, match="datasets: none is named, expected some of uci_har"):
+            simulate(options(tmp_path / "x", datasets=names))
+    assert not (tmp_path / "x").exists()
+
+
+def test_releases_of_mobiact_have_their_own_people():
+    assert {layout: len(names) for layout, names in mobiact.PEOPLE.items()} == {
+        "mobiact": 57,
+        "mobifall": 24,
+        "annotated": 66,
+    }
+    assert mobiact.PEOPLE["mobifall"] == MOBIFALL
+    plans = mobiact.plan_as("mobifall", Request(subjects=100, minutes=0.1))
+    assert tuple(dict.fromkeys(plan.subject for plan in plans)) == MOBIFALL
 
 
 def test_unknown_datasets_are_named():

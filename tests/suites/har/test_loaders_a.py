@@ -8,6 +8,7 @@ import contextlib
 import functools
 import io
 import itertools
+import re
 import struct
 import zipfile
 from collections import Counter
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
 from gnomon.suites.har.datasets import hapt, hhar, ku_har, matlab, pamap2, tails, uci_har, unimib
+from gnomon.suites.har.datasets.catalogue import catalogue
 from gnomon.suites.har.vocabulary import TRAIN_LABELS
 from gnomon.suites.har.windows import at_rate, cut
 
@@ -242,6 +244,46 @@ class TestUciHar:
         assert faults["lines that do not go on from the one before, a new recording begins"] == 1
         assert faults["part 'test' is not there"] == 1
 
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [("total_acc_y", "body_gyro_y"), ("body_acc_z", "body_gyro_z"), ("total_acc_x", "total_acc_z")],
+    )
+    @pytest.mark.parametrize("variant", ["strict", "published"])
+    def test_exchanged_files_of_signals_are_named(self, tmp_path, one, other, variant):
+        """Gravity of 1 g leans slowly; the body and its turning shake at 2 Hz and more, each in its own way."""
+        folder = tmp_path / "UCI HAR Dataset/train"
+        (folder / "Inertial Signals").mkdir(parents=True)
+        t, lean = np.arange(64 * 41) / 50, 0.3 * np.sin(np.arange(64 * 41) / 400)
+        gravity = np.stack([np.cos(lean), np.sin(lean) * 0.6, np.sin(lean) * 0.8])
+        body = np.stack([0.4 * np.sin(2 * np.pi * hz * t + hz) for hz in (1.9, 2.1, 3.2)])
+        turning = np.stack([0.9 * np.sin(2 * np.pi * hz * t + 2 * hz) for hz in (1.7, 2.3, 2.9)])
+        signals = dict(zip(UCI_NAMES, [*(gravity + body), *body, *turning], strict=True))
+        for name, values in signals.items():
+            lines = [" ".join(map(c_number, values[64 * k : 64 * k + 128])) for k in range(40)]
+            (folder / "Inertial Signals" / f"{name}_train.txt").write_text("\n".join(lines) + "\n")
+        for name in ("subject", "y"):
+            (folder / f"{name}_train.txt").write_text("1\n" * 40)
+        assert len(list(UCI.read(tmp_path, variant))) == 1
+        first, second = (folder / "Inertial Signals" / f"{name}_train.txt" for name in (one, other))
+        kept = first.read_bytes()
+        first.write_bytes(second.read_bytes())
+        second.write_bytes(kept)
+        with pytest.raises(InputError) as caught:
+            list(UCI.read(tmp_path, variant))
+        assert f"{one}_train.txt: does not differ from" in str(caught.value)
+        assert f"{other}_train.txt holds what belongs there; mixed-up files" in str(caught.value)
+
+    def test_gravity_of_another_unit_is_refused(self, tmp_path):
+        """By hand: x of subject 1, standing, is about 1.25 g in all and .23 g of the body: 9.8 * 1.25 - .23 = 12."""
+        write_uci(tmp_path)
+        path = tmp_path / "UCI HAR Dataset/train/Inertial Signals/total_acc_x_train.txt"
+        rows = [
+            " ".join(c_number(9.80665 * float(cell)) for cell in line.split()) for line in path.read_text().splitlines()
+        ]
+        path.write_text("\n".join(rows) + "\n")
+        with pytest.raises(InputError, match=r"has the length 12, expected gravity of about 1 g"):
+            list(UCI.read(tmp_path))
+
     def test_a_missing_file_is_named(self, tmp_path):
         write_uci(tmp_path)
         (tmp_path / "UCI HAR Dataset/train/Inertial Signals/body_gyro_y_train.txt").unlink()
@@ -267,8 +309,34 @@ class TestHapt:
         (tmp_path / "HAPT Data Set/RawData/gyro_exp02_user01.txt").unlink()
         faults = Counter()
         assert len(list(HAPT.read(tmp_path, faults=faults))) == 2
-        assert faults["rows of labels whose signals are not there, left out"] == 1
-        assert faults["experiments without rows of labels, left out"] == 1
+        assert faults == {
+            "files of one sensor without the other, left out (first: acc_exp02_user01.txt)": 1,
+            "rows of labels whose signals are not there, left out "
+            "(first: experiment 2 of user 1 at line 3 of labels.txt)": 1,
+        }
+        (tmp_path / "HAPT Data Set/RawData/gyro_exp02_user01.txt").write_text("0.1 0.2 0.3\n" * 400)
+        (tmp_path / "HAPT Data Set/RawData/labels.txt").write_text("\n1 1 5 11 400\n")
+        faults = Counter()
+        assert len(list(HAPT.read(tmp_path, faults=faults))) == 1
+        assert faults == {"experiments without rows of labels, left out (first: 2 of user 1)": 1}
+
+    def test_one_experiment_of_two_users_is_refused(self, tmp_path):
+        write_hapt(tmp_path, labels=((1, 1, 5, 11, 400), (2, 1, 6, 1, 350)))
+        folder = tmp_path / "HAPT Data Set/RawData"
+        for sensor in ("acc", "gyro"):
+            (folder / f"{sensor}_exp02_user02.txt").write_bytes((folder / f"{sensor}_exp02_user01.txt").read_bytes())
+        with pytest.raises(InputError) as caught:
+            list(HAPT.read(tmp_path))
+        assert "acc_exp02_user02.txt: experiment 2 is also that of user 1, in acc_exp02_user01.txt" in str(caught.value)
+
+    def test_labels_with_swapped_columns_are_refused(self, tmp_path):
+        write_hapt(tmp_path, labels=((1, 1, 5, 11, 400), (7, 4, 6, 1, 350)))
+        path = tmp_path / "HAPT Data Set/RawData/labels.txt"
+        path.write_text("1 1 5 11 400\n4 7 6 1 350\n")
+        with pytest.raises(InputError) as caught:
+            list(HAPT.read(tmp_path))
+        said = "labels.txt: experiment 4 of user 7 at line 2 has no signals, but experiment 7 of user 4 has"
+        assert said in str(caught.value)
 
 
 class TestHhar:
@@ -525,6 +593,7 @@ class TestUnimib:
             ),
             (lambda d, y: (d, y * [[0.5, 1, 1]]), "row 1: activity 0.5"),
             (lambda d, y: (np.where(d == d[2, 9], np.nan, d), y), "row 3 holds what is no number"),
+            (lambda d, y: (np.where(d == d[2, 9], -1e9, d), y), "acc_data: row 3: a value of -1e+09"),
         ],
     )
     def test_tables_that_do_not_fit(self, tmp_path, change, message):
@@ -539,6 +608,36 @@ class TestUnimib:
         path.write_bytes(b"MATLAB 7.3 MAT-file, Platform".ljust(124) + b"\x00\x02IM" + b"\x89HDF")
         with pytest.raises(InputError, match=r"acc_data\.mat: is a Matlab file of version 7\.3.*-v7"):
             list(UNIMIB.read(tmp_path))
+
+
+def test_who_is_missing_of_ku_har(tmp_path):
+    """89 of 91 numbers are people; which two are not is unknown. Refused files are not missing ones."""
+    for number in (*range(1001, 1089), 1101):
+        write_ku(tmp_path, name=f"0.Stand/{number}_A_1.csv", rows=120)
+    report = KU.check(tmp_path)
+    assert len(report.subjects) == 89
+    assert [text for text in report.missing if "subject" in text] == []
+    (tmp_path / "1.Raw_time_domian_data/0.Stand/1001_A_1.csv").unlink()
+    assert KU.check(tmp_path).missing[0] == "1 subject of 89: among '1001', '1089', '1090'"
+    frozen = "1,0.1,0.2,0.3,1,4,5,6\n" * 300
+    (tmp_path / "1.Raw_time_domian_data/0.Stand/1002_A_1.csv").write_text(frozen)
+    report = KU.check(tmp_path)
+    assert report.unused == ("1002",)
+    assert report.state == "a part"
+    told = "(first: 1.Raw_time_domian_data/0.Stand/1002_A_1.csv, 100 % of 300 stamps repeat or jump back, at most 10 %)"
+    assert f"accelerometer: recordings refused for their time stamps {told}: 1" in report.odd
+    assert not [text for text in report.odd if "duplicate" in text]
+    for path in tmp_path.rglob("*.csv"):
+        path.write_text(frozen)
+    listing = catalogue("check", str(tmp_path))
+    notes = listing.tables[0].notes
+    assert "ku_har: error: no recording can be used" in notes
+    assert (
+        "ku_har: nothing could be used of 88 subjects: '1002', '1003', '1004', '1005', '1006' and 83 more (88 in all)"
+        in notes
+    )
+    assert not [note for note in notes if "not here" in note and "88" in note]
+    assert not [note for note in notes if "labels" in note]
 
 
 ARRAYS = st.sampled_from(["f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8"])
@@ -617,6 +716,17 @@ def replaced(old, new, count=1):
     return lambda data: data.replace(old, new, count)
 
 
+def unlike(kind):
+    """A number in place of another, far beyond what a sensor measures."""
+    return {
+        "uci_har": lambda b: re.sub(rb"\S+", b"1e7", b, count=1),
+        "hapt": lambda b: b.replace(b"\n", b"\n\n", 1).replace(b"-0.25", b"-25e6", 3).replace(b"-25e6", b"-0.25", 2),
+        "hhar": lambda b: b.replace(b",9.75,", b",9.75e8,", 4).replace(b",9.75e8,", b",9.75,", 3),
+        "pamap2": lambda b: b.replace(b" 9.25 ", b" 9e25 ", 3).replace(b" 9e25 ", b" 9.25 ", 2),
+        "ku_har": lambda b: b.replace(b"-0.25", b"-1e38", 2).replace(b"-1e38", b"-0.25", 1),
+    }[kind]
+
+
 UCI_X = "UCI HAR Dataset/train/Inertial Signals/total_acc_x_train.txt"
 DAMAGES = [
     ("uci_har", UCI_X, lambda b: b[: len(b) // 2], "line 5: ends after"),
@@ -659,6 +769,11 @@ DAMAGES = [
         "1 samples of the",
     ),
     ("ku_har", "1.Raw_time_domian_data/0.Stand/1001_A_1.csv", lambda b: b"t,x,y,z,t,x,y,z\n" + b, "line 1: cell 1"),
+    ("uci_har", UCI_X, unlike("uci_har"), "line 1: a value of 1e+07, expected at most 1.02e+04"),
+    ("hapt", "HAPT Data Set/RawData/acc_exp01_user01.txt", unlike("hapt"), "line 4: a value of -2.5e+07"),
+    ("hhar", "Phones_accelerometer.csv", unlike("hhar"), "line 5: a value of 9.75e+08, expected at most 1e+05"),
+    ("pamap2", "PAMAP2_Dataset/Protocol/subject101.dat", unlike("pamap2"), "line 3: a value of 9e+25"),
+    ("ku_har", "1.Raw_time_domian_data/0.Stand/1001_A_1.csv", unlike("ku_har"), "line 2: a value of -1e+38"),
     ("unimib", "UniMiB-SHAR/data/acc_data.mat", lambda b: b[:-100], "byte 128:"),
     ("unimib", "UniMiB-SHAR/data/acc_labels.mat", lambda b: b"\0" * 200, "is no Matlab file of level 5"),
     ("unimib", "UniMiB-SHAR/data/acc_labels.mat", lambda b: b[:60], "is no Matlab file of level 5"),

@@ -144,14 +144,21 @@ def test_recgym_takes_columns_by_name_and_streams(tmp_path, monkeypatch):
         (lambda t: t.replace("Workout", "Exercise", 1), "line 1: expected one column 'Workout'"),
         (lambda t: t.replace("Subject", "Who", 1), "line 1: expected one column 'Subject' or 'Object'"),
         (lambda t: t.replace(",A_y,", ",A_x,", 1), "line 1: column 'A_x' more than once"),
-        (lambda t: t.replace("\n1,wrist,1,0.5,", "\n1,wrist,1,zero,", 1), "line 3: CSV conversion error"),
+        (
+            lambda t: t.replace("\n1,wrist,1,0.5,", "\n1,wrist,1,zero,", 1),
+            "line 3, column 'A_x': is 'zero', expected a number; correct",
+        ),
         (lambda t: t.replace("\n1,wrist,1,0.5,", "\n1,wrist,1,nan,", 1), "line 3: a value is not finite"),
-        (lambda t: t.replace("\n1,wrist,1,0.5,", "\n1,wrist,1,", 1), "line 3: Expected 11 columns, got 10"),
+        (lambda t: t.replace("\n1,wrist,1,0.5,", "\n1,wrist,1,", 1), "line 3: 10 cells, expected 11 as in the header"),
+        (
+            lambda t: t.replace("\n1,wrist,1,0.5,", "\n1,wrist,1.5,0.5,", 1),
+            "line 3, column 'Session': is '1.5', expected a whole",
+        ),
         (lambda t: t.replace("wrist", "nose", 1), "line 2: position 'nose'"),
         (lambda t: t.replace("Squat", "Yoga"), "line 43: workout 'Yoga'"),
         (lambda t: t.replace("0.4875", "-9.81"), "median of A_y is -9.81, expected about 0.5"),
         (lambda t: t.replace("wrist", "leg"), "no rows of the position 'wrist'"),
-        (lambda t: t[: t.rindex(",")], "Expected 11 columns, got 10"),
+        (lambda t: t[: t.rindex(",")], "10 cells, expected 11 as in the header"),
         (lambda t: "", "the file is empty"),
         (lambda t: "\n", "line 1: expected one column"),
     ],
@@ -253,6 +260,24 @@ def test_realworld_names_an_archive_that_cannot_be_opened(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(InputError, match=r"acc_walking_csv\.zip: not a readable zip archive"):
         read(REALWORLD, tmp_path)
+
+
+def test_realworld_names_archives_that_hold_something_else(tmp_path):
+    write_realworld(tmp_path)
+    path = next(tmp_path.rglob("acc_walking_csv.zip"))
+    path.write_bytes(packed({"acc_running_waist.csv": realworld_csv()}))
+    with pytest.raises(InputError) as caught:
+        read(REALWORLD, tmp_path, "published")
+    said = "holds acc of 'running', expected acc of 'walking' in acc_walking_csv.zip; mixed-up files"
+    assert f"acc_running_waist.csv: {said}" in str(caught.value)
+    path.write_bytes(packed({"acc_walking_waist.csv": b""}))
+    with pytest.raises(InputError, match=r"acc_walking_waist\.csv: is empty, expected rows; obtain the archive again"):
+        read(REALWORLD, tmp_path, "published")
+    path.write_bytes(packed({"acc_walking_waist.csv": realworld_csv().replace("9.7,", "9.7e7,", 1)}))
+    with pytest.raises(
+        InputError, match=r"acc_walking_waist\.csv: line 2: a value of 9\.7e\+07, expected at most 1e\+05"
+    ):
+        read(REALWORLD, tmp_path, "published")
 
 
 def test_realworld_without_a_gyroscope(tmp_path):
@@ -370,6 +395,31 @@ def test_mobiact_annotated_uses_the_rows_of_its_code(tmp_path):
     }
 
 
+@pytest.mark.parametrize(
+    ("layout", "numbers", "missing"),
+    [
+        ("mobiact", range(1, 58), []),
+        ("mobifall", [*range(1, 22), *range(29, 32)], []),
+        ("mobifall", [*range(1, 22), *range(29, 31)], ["1 subject of 24: 'sub31'"]),
+        ("annotated", [*range(1, 40), *range(41, 68)], []),
+        ("annotated", [*range(1, 40), *range(42, 68)], ["1 subject of 66: among 'sub40', 'sub41'"]),
+        ("raw", [*range(1, 67)], []),
+    ],
+)
+def test_mobiact_expects_the_people_of_each_release(tmp_path, layout, numbers, missing):
+    """MobiAct has 57 people, MobiFall 24 of them, the second version 66 of the numbers to 67."""
+    if layout == "annotated":
+        for number in numbers:
+            write_annotated(tmp_path, subject=number)
+    else:
+        root = tmp_path / "Raw Data" if layout == "raw" else tmp_path
+        write_mobiact(root, layout, codes=(("BSC", 2),), subjects=numbers)
+    report = MOBIACT.check(tmp_path)
+    assert len(report.subjects) == len(numbers)
+    assert [text for text in report.missing if "subject" in text] == missing
+    assert not [text for text in report.odd if "does not name" in text]
+
+
 def test_mobiact_leaves_out_what_has_one_sensor_or_none_at_the_time(tmp_path):
     write_mobiact(tmp_path, codes=(("WAL", 20), ("JOG", 8)), subjects=(1,))
     (tmp_path / "WAL" / "WAL_gyro_1_1.txt").unlink()
@@ -400,7 +450,7 @@ def test_mobiact_cuts_at_gaps(tmp_path):
         ("WAL/WAL_acc_1_1.txt", lambda t: t.replace("@DATA", "DATA"), "no line @DATA"),
         ("WAL/WAL_acc_1_1.txt", lambda t: t.partition("@DATA")[0] + "@DATA\n", "no rows after @DATA"),
         ("WAL/WAL_acc_1_1.txt", lambda t: t.replace("9.615114", "x", 1), "line 16: cell 3"),
-        ("WAL/WAL_acc_1_1.txt", lambda t: t.replace("9.615114", "1e30", 1), "row 1: a value of 1e+30"),
+        ("WAL/WAL_acc_1_1.txt", lambda t: t.replace("9.615114", "1e30", 1), "line 16: a value of 1e+30"),
         ("WAL/WAL_gyro_1_1.txt", lambda t: t[: t.rindex(",")], "ends after 3 cells"),
         ("WAL/WAL_acc_1_1.txt", lambda t: t.replace("ID: 1", "ID: 2"), "line 6: the head says '2', the name '1'"),
         ("WAL/WAL_acc_1_1.txt", lambda t: t.replace("- WAL -", "- JOG -"), "line 5: the head says 'JOG'"),
@@ -596,7 +646,7 @@ def test_joining_leaves_out_short_pieces_and_breaks():
     times = np.concatenate([np.arange(0, 3, 0.02), np.arange(5, 5.5, 0.02)])
     values = np.ones((len(times), 3))
     faults = Counter()
-    ((at, signals, rate),) = together(times, values, turning(times, 2 * values, faults), faults)
+    ((at, signals, rate),) = together(times, values, turning(times, 2 * values, faults, where="g"), faults, where="a")
     assert (at[0], len(at), rate) == (0, 150, pytest.approx(50))
     np.testing.assert_array_equal(signals, [[1, 1, 1, 2, 2, 2]] * 150)
     assert faults == {
@@ -604,7 +654,7 @@ def test_joining_leaves_out_short_pieces_and_breaks():
         "accelerometer: gaps in time, cut there": 1,
         "pieces shorter than a second, left out": 1,
     }
-    both = list(unbroken(times, np.ones((len(times), 6)), Counter(), "table"))
+    both = list(unbroken(times, np.ones((len(times), 6)), Counter(), "table", where="t"))
     assert [len(one[0]) for one in both] == [150]
 
 

@@ -17,6 +17,7 @@ from gnomon.suites.har.simulation import Device, perform, person
 from gnomon.suites.har.simulation import _kernels as kernels
 from gnomon.suites.har.simulation.activities import ACTIVITIES
 from gnomon.suites.har.simulation.body import PLACEMENTS, G, axes, felt
+from gnomon.suites.har.simulation.events import pacing
 from gnomon.suites.har.simulation.sensing import BLOCK, FIELD_UT, stage
 from gnomon.suites.har.simulation.terms import Clock, Pieces, Rings, Term, Waves, evaluate, moves, noise, pushes
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS
@@ -158,6 +159,34 @@ def test_a_short_recording_has_one_fall_and_a_long_one_several():
 def test_flight_is_nearly_weightless(activity):
     least = [np.quantile(lengths(record(activity, "chest", name=name).acc), 0.05) for name in "abcdef"]
     assert np.median(least) < 0.35 * G
+
+
+@pytest.mark.parametrize("activity", ["jumping", "jump_front_back", "rope_jumping", "rope_skipping"])
+def test_a_wrist_falls_with_the_body_in_flight(activity):
+    times = np.arange(0, 12, 0.01)
+    least = [np.quantile(lengths(record(activity, "wrist", name=name, times=times).acc), 0.05) for name in "abcdef"]
+    assert np.median(least) < 0.6 * G
+
+
+def turning(activity, placement):
+    """Median over people of the median angular rate, rad/s, at 25 Hz as DSADS has it."""
+    times = np.arange(0, 40, 0.04)
+    return np.median([np.median(lengths(record(activity, placement, name=n, times=times).gyro)) for n in "abcdefgh"])
+
+
+def test_a_pelvis_rocks_with_the_pedals():
+    """A few degrees once a turn are some tenths of a radian per second: 2 deg at 1.15 Hz is at most .25."""
+    for activity in ("cycling", "cycling_vertical", "cycling_horizontal"):
+        assert 0.1 < turning(activity, "waist") < 0.5, activity
+    assert turning("cycling_horizontal", "torso") < turning("cycling_vertical", "torso")
+
+
+def test_people_in_an_elevator_move_as_real_ones_do(monkeypatch):
+    """Real people of DSADS (p1 to p3, torso): .034 to .061 standing, .043 to .057 in an elevator, .22 to .44 moving."""
+    monkeypatch.setitem(ACTIVITIES, "moving_elevator", pacing)
+    assert 0.02 < turning("standing", "torso") < 0.07
+    assert 0.035 < turning("standing_elevator", "torso") < 0.08
+    assert 0.2 < turning("moving_elevator", "torso") < 0.6
 
 
 @pytest.mark.parametrize("activity", ["walking", "jogging", "running", "nordic_walking"])

@@ -287,7 +287,8 @@ def test_shuffled_times_are_counted_with_advice(tmp_path):
     lines = [*rows(400)[::-1], *rows(400, recording="r2")]
     report = load(written(tmp_path, lines)).check()
     assert report.recordings == 1
-    assert "recordings refused for their times (sort the rows of each by time): 1" in report.odd
+    told = "(first: 'r1' of 'p1', 100 % of 400 stamps repeat or jump back, at most 10 %)"
+    assert f"recordings refused for their times (sort the rows of each by time) {told}: 1" in report.odd
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,16 @@ def test_where_it_ends(scores, more, epochs, stopped, best):
     assert (curve.epochs, curve.updates, curve.stopped, curve.best_epoch) == (epochs, 3 * epochs, stopped, best)
 
 
+def test_validations_may_be_some_updates_apart():
+    """Epochs of three updates, validated when five were made since the last time, and at the end."""
+    told = iter([1, 0, 0, 0])
+    curve = go(line(), epochs=7, validate=lambda: next(told), every=5)
+    assert (curve.scores, curve.updates, curve.best_epoch) == ([1, 0, 0, 0], 21, 2)
+    told = iter([1, 0, 0])
+    curve = go(line(), epochs=9, validate=lambda: next(told), every=5, patience=2)
+    assert (curve.epochs, curve.stopped) == (6, "patience")
+
+
 def test_a_scheduler_steps_after_every_update():
     net = line()
     optimiser = torch.optim.SGD(net.parameters(), lr=1.0)

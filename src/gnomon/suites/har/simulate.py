@@ -5,6 +5,9 @@ digits, units, rates and quirks (:mod:`gnomon.suites.har.distributions`), so tha
 it as they read the original. The motion is that of :mod:`gnomon.suites.har.simulation`: the same activity obeys the
 same physics in every dataset, in recordings of its own. ``DIR/simulated.json`` says that the data are not real ones.
 
+A dataset is named there under ``unfinished`` until all of its files are written: one whose simulation was interrupted
+is not taken for a whole one (``gnomon data check`` says so), and is written anew when the same is asked for again.
+
 A dataset depends on the seed, the number of subjects and the minutes, not on what else is written, so datasets can be
 added to a folder later. A subject's recordings do not depend on the number of subjects.
 """
@@ -16,6 +19,7 @@ import os
 import sys
 import time
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +31,7 @@ from gnomon.suites.har.marks import MARK
 from gnomon.suites.har.options import SimulateOptions
 
 BY = "gnomon simulate har"
+UNFINISHED, PART = "unfinished", ".part"
 
 
 def simulate(options: SimulateOptions) -> list[Path]:
@@ -35,12 +40,37 @@ def simulate(options: SimulateOptions) -> list[Path]:
     record = {"by": BY, **{name: getattr(options, name) for name in ("subjects", "minutes", "seed")}}
     before = _checked(folder, record)
     folder.mkdir(parents=True, exist_ok=True)
-    there = [name for name in DISTRIBUTIONS if name in names or name in before.get("datasets", ())]
-    (folder / MARK).write_bytes(encode_pretty({**record, "datasets": there}))
+    state = _State(folder / MARK, record, {*before.get("datasets", ())} - {*names}, {*_unfinished(before), *names})
+    state.write()
     request = Request(options.seed, options.subjects, options.minutes)
-    for _ in _told(_parts(folder, names, request), _total(names, options.subjects)):
+    for _ in _told(_parts(folder, names, request, state), _total(names, options.subjects)):
         pass
     return [folder / name for name in names]
+
+
+@dataclass(frozen=True)
+class _State:
+    """What the mark says: how was simulated, which datasets are whole, and which are not."""
+
+    path: Path
+    record: dict[str, Any]
+    whole: set[str]
+    unfinished: set[str]
+
+    def finish(self, name: str) -> None:
+        """Say that a dataset is whole."""
+        self.unfinished.discard(name)
+        self.whole.add(name)
+        self.write()
+
+    def write(self) -> None:
+        """Replace the mark, in one step."""
+        found = {**self.record, "datasets": [name for name in DISTRIBUTIONS if name in self.whole]}
+        if self.unfinished:
+            found[UNFINISHED] = [name for name in DISTRIBUTIONS if name in self.unfinished]
+        part = self.path.with_suffix(PART)
+        part.write_bytes(encode_pretty(found))
+        part.replace(self.path)
 
 
 def _chosen(given: Collection[str]) -> list[str]:
@@ -48,6 +78,8 @@ def _chosen(given: Collection[str]) -> list[str]:
     odd = [name for name in wanted if name not in DISTRIBUTIONS]
     if odd:
         raise InputError(f"datasets: no {some(odd)}, expected some of {', '.join(DISTRIBUTIONS)}")
+    if given and not wanted:
+        raise InputError(f"datasets: none is named, expected some of {', '.join(DISTRIBUTIONS)}; leave it out for all")
     return [name for name in DISTRIBUTIONS if name in wanted or not wanted]
 
 
@@ -55,11 +87,12 @@ def _total(names: Collection[str], subjects: int) -> int:
     return sum(min(subjects, len(DISTRIBUTIONS[name].subjects)) for name in names)
 
 
-def _parts(folder: Path, names: Collection[str], request: Request) -> Iterator[str]:
+def _parts(folder: Path, names: Collection[str], request: Request, state: _State) -> Iterator[str]:
     """Write the datasets, and yield each subject when it is done."""
     for name in names:
         for subject in DISTRIBUTIONS[name].write(folder / name, request):
             yield f"{name} {subject}"
+        state.finish(name)
 
 
 def _told(parts: Iterator[str], total: int) -> Iterator[str]:
@@ -80,7 +113,7 @@ def _checked(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is no folder; name one to write into")
     before = _before(folder / MARK) if there else {}
-    ours = {MARK, *before.get("datasets", ())}
+    ours = {MARK, Path(MARK).with_suffix(PART).name, *before.get("datasets", ()), *_unfinished(before)}
     strange = [os.fspath(path.relative_to(folder)) for path in there if path.name not in ours]
     if strange:
         raise InputError(
@@ -98,4 +131,10 @@ def _before(mark: Path) -> dict[str, Any]:
         found = json.loads(mark.read_bytes()) if mark.is_file() else {}
     except ValueError as error:
         raise InputError(f"{mark}: not what this verb writes; choose an empty folder") from error
-    return found if isinstance(found, dict) and isinstance(found.get("datasets", []), list) else {}
+    lists = isinstance(found, dict) and all(isinstance(found.get(key, []), list) for key in ("datasets", UNFINISHED))
+    return found if lists else {}
+
+
+def _unfinished(before: dict[str, Any]) -> list[str]:
+    found: list[str] = before.get(UNFINISHED, [])
+    return found

@@ -79,9 +79,11 @@ class Archive:
         damaged = guarded(self._shown(name), "cannot be read from the archive", "obtain the archive again")
         with damaged, self._zip.open(info) as file:
             data = file.read(info.file_size + 1)
-        if len(data) != info.file_size or not data:
-            said = f"{len(data)} bytes, expected {info.file_size} and some"
+        if len(data) != info.file_size:
+            said = f"{len(data)} bytes, expected {info.file_size} as the archive says"
             raise InputError(f"{self._shown(name)}: {said}; obtain the archive again")
+        if not data:
+            raise InputError(f"{self._shown(name)}: is empty, expected rows; obtain the archive again")
         return data
 
     def open(self, name: str) -> IO[bytes]:

@@ -14,6 +14,7 @@ import numpy as np
 from gnomon.core.errors import InputError, counted, some
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets.places import Files, Place, find, survey
+from gnomon.suites.har.datasets.stamps import REFUSED
 from gnomon.suites.har.datasets.units import G, judge, judge_turning, resting, turning
 from gnomon.suites.har.recordings import Manifest, Recording, Short
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS
@@ -24,6 +25,8 @@ UNLIKE = 1.1
 """How many times the slowest recording the fastest may be before that is told."""
 ALIKE = 0.85
 """How alike two labels are, of 1, before one is taken for a misspelling of the other."""
+PERSON = ("subject", "who", "user")
+"""Groups of a member's name that hold the number of a person."""
 MOST_TOLD = 10
 """Labels that are named."""
 Faults = Counter[str]
@@ -31,7 +34,7 @@ Faults = Counter[str]
 Reader = Callable[[Manifest, Files, list["re.Match[str]"], str, Faults], Iterator[Recording]]
 """From the manifest, the open files, the names that match, the variant and the counts to recordings."""
 
-__all__ = ["VARIANTS", "Dataset", "Faults", "G", "Reader", "Report", "Seen", "checked"]
+__all__ = ["VARIANTS", "Cohort", "Dataset", "Faults", "G", "Reader", "Report", "Seen", "checked"]
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,8 @@ class Report:
         Units or gravity that are not what the manifest says.
     error
         Why reading stopped, empty where it did not.
+    unused
+        People who have files of which nothing could be used; :attr:`odd` says why.
     """
 
     dataset: str
@@ -75,6 +80,7 @@ class Report:
     odd: tuple[str, ...]
     doubts: tuple[str, ...] = ()
     error: str = ""
+    unused: tuple[str, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -88,7 +94,15 @@ class Report:
             return "unusable"
         if self.doubts:
             return "doubtful"
-        return "a part" if self.missing else "complete"
+        return "a part" if self.missing or self.unused else "complete"
+
+
+@dataclass(frozen=True)
+class Cohort:
+    """Whose files a distribution may hold, and how many people are in it when it is complete."""
+
+    names: tuple[str, ...]
+    people: int
 
 
 @dataclass(frozen=True)
@@ -105,12 +119,24 @@ class Dataset:
         Reads the files that match.
     layout
         The same name as a person reads it.
+    people
+        How many of the manifest's names the complete distribution has; None for all.
+    releases
+        From the names that match to whom the release has that they belong to; None where there is one.
     """
 
     manifest: Manifest
     member: re.Pattern[str]
     reader: Reader
     layout: str
+    people: int | None = None
+    releases: Callable[[Sequence[re.Match[str]]], Cohort] | None = None
+
+    @property
+    def cohort(self) -> Cohort:
+        """Whom the manifest names, and how many of them are there in the complete distribution."""
+        names = self.manifest.subjects
+        return Cohort(names, len(names) if self.people is None else self.people)
 
     @property
     def name(self) -> str:
@@ -150,8 +176,19 @@ class Dataset:
     def check(self, where: Place | str | os.PathLike[str], variant: str = "strict") -> Report:
         """Read everything and say what is there, what is missing and what is odd."""
         place, faults = self._place(where), Faults()
-        files = len(self._matches(place))
-        return checked(self.manifest, str(place), variant, files, self.read(place, variant, faults), faults)
+        matches = self._matches(place)
+        cohort = self.cohort if self.releases is None else self.releases(matches)
+        recordings = self.read(place, variant, faults)
+        return checked(
+            self.manifest,
+            str(place),
+            variant,
+            len(matches),
+            recordings,
+            faults,
+            cohort=cohort,
+            filed=_filed(cohort, matches),
+        )
 
     def _place(self, where: Place | str | os.PathLike[str]) -> Place:
         if isinstance(where, Place):
@@ -201,6 +238,8 @@ def checked(
     recordings: Iterable[Recording],
     faults: Faults,
     *,
+    cohort: Cohort | None = None,
+    filed: frozenset[str] = frozenset(),
     own: bool = False,
 ) -> Report:
     """Read all recordings and hold what was seen against the manifest.
@@ -213,10 +252,15 @@ def checked(
         As they are read.
     faults
         What reading counts meanwhile.
+    cohort
+        Who should be there; those of the manifest where it is None.
+    filed
+        People who have files by the names of these.
     own
         Whether labels are a user's own, and may be misspelt.
     """
     seen, error = Seen(manifest.short), ""
+    whole = Cohort(manifest.subjects, len(manifest.subjects)) if cohort is None else cohort
     try:
         for recording in recordings:
             seen.add(recording)
@@ -239,26 +283,42 @@ def checked(
         float(np.median(list(seen.resting.values()))) if seen.resting else None,
         tuple(sorted(seen.subjects, key=lambda name: (len(name), name))),
         dict(sorted(seen.labels.items())),
-        () if error else tuple(_missing(manifest, seen)),
-        (*_odd(manifest, seen, faults), *(misspelt(seen.labels, manifest.role) if own else ())),
+        () if error else tuple(_missing(manifest, whole, seen, filed, faults)),
+        (*_odd(manifest, whole, seen, faults), *(misspelt(seen.labels, manifest.role) if own else ())),
         tuple(finding.evidence.removeprefix(f"{manifest.name}: ") for finding in units),
         error,
+        () if error else tuple(_unused(whole, seen, filed)),
     )
 
 
-def _missing(manifest: Manifest, seen: Seen) -> Iterator[str]:
-    absent = [name for name in manifest.subjects if name not in seen.subjects]
-    if absent:
-        yield f"{counted(len(absent), 'subject')} of {len(manifest.subjects)}: {some(absent)}"
+def _filed(cohort: Cohort, matches: Sequence[re.Match[str]]) -> frozenset[str]:
+    """Return the people whose number is in the name of a file; none where names of files hold no people."""
+    groups = [name for name in PERSON if matches and name in matches[0].re.groupindex]
+    numbers = {int(match[name]) for match in matches for name in groups if match[name]}
+    return frozenset(name for name in cohort.names if (digits := re.sub(r"\D", "", name)) and int(digits) in numbers)
+
+
+def _unused(whole: Cohort, seen: Seen, filed: frozenset[str]) -> list[str]:
+    """Return the people who have files and no recording."""
+    return [name for name in whole.names if name in filed and name not in seen.subjects]
+
+
+def _missing(manifest: Manifest, whole: Cohort, seen: Seen, filed: frozenset[str], faults: Faults) -> Iterator[str]:
+    here = {name for name in whole.names if name in seen.subjects or name in filed}
+    absent, short = [name for name in whole.names if name not in here], whole.people - len(here)
+    refused = ", or refused for time stamps" if any(REFUSED in what for what in faults) else ""
+    if absent and short > 0:
+        among = "" if len(absent) == short else "among "
+        yield f"{counted(short, 'subject')} of {whole.people}{'' if filed else refused}: {among}{some(absent)}"
     wanted = set(manifest.labels.values())
     lacking = sorted(wanted - set(seen.labels))
-    if lacking:
-        yield f"{counted(len(lacking), 'label')} of {len(wanted)}: {some(lacking)}"
+    if lacking and seen.labels:
+        yield f"{counted(len(lacking), 'label')} of {len(wanted)}{refused}: {some(lacking)}"
 
 
-def _odd(manifest: Manifest, seen: Seen, faults: Faults) -> Iterator[str]:
+def _odd(manifest: Manifest, whole: Cohort, seen: Seen, faults: Faults) -> Iterator[str]:
     yield from (f"{what}: {number:,}" for what, number in sorted(faults.items()))
-    strange = sorted(set(seen.subjects) - set(manifest.subjects or seen.subjects))
+    strange = sorted(set(seen.subjects) - set(whole.names or seen.subjects))
     if strange:
         yield f"subjects that the manifest does not name: {some(strange)}"
     if not seen.rates:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, counted, some
 from gnomon.core.suite import Listing
 from gnomon.core.table import Cell, Column, Kind, Table
 from gnomon.intake.faults import shown
@@ -57,12 +57,12 @@ def listed() -> Table:
             "dataset": Cell(one.name),
             "role": Cell(one.role),
             "hz": Cell(one.text_hz),
-            "subjects": Cell(len(one.subjects)),
+            "subjects": Cell(dataset.cohort.people),
             "labels": Cell(len(set(one.labels.values()))),
             "placement": Cell(one.placement),
             "verified": Cell(one.verified),
         }
-        for one in (dataset.manifest for dataset in REGISTRY.values())
+        for dataset, one in ((dataset, dataset.manifest) for dataset in REGISTRY.values())
     ]
     notes = (
         "gnomon data describe NAME says where to obtain one, under which licence, and how its files are called",
@@ -137,6 +137,8 @@ def _told(folder: str, report: Report, places: Sequence[Place]) -> list[str]:
     elif not report.recordings:
         told.append("error: no recording can be used")
     told += [f"not here: {text}" for text in report.missing]
+    if report.unused:
+        told.append(f"nothing could be used of {counted(len(report.unused), 'subject')}: {some(report.unused)}")
     told += [f"doubtful: {text}" for text in report.doubts]
     told += list(report.odd)
     return told + [f"also in {place}, which is not used" for place in places[1:]]
@@ -150,7 +152,7 @@ def described(dataset: Dataset | TableDataset) -> tuple[Table, ...]:
         "role": one.role,
         "stated rate": f"{one.text_hz:g} Hz",
         "placement": one.placement,
-        "subjects": _subjects(one),
+        "subjects": _subjects(dataset),
         "gravity": ", ".join(f"{variant}: {state}" for variant, state in one.gravity.items()),
         "shorter than a window": "left out" if one.short == "drop" else "filled up and masked",
         "patches in training": " to ".join(f"{value:g} s" for value in one.patch_s[:2]) + f" by {one.patch_s[2]:g} s",
@@ -172,9 +174,11 @@ def described(dataset: Dataset | TableDataset) -> tuple[Table, ...]:
     return table, channels, labels
 
 
-def _subjects(manifest: Manifest) -> str:
-    names = manifest.subjects
-    return f"{len(names)}: {names[0]} to {names[-1]}" if names else "those in the table"
+def _subjects(dataset: Dataset | TableDataset) -> str:
+    names = dataset.manifest.subjects
+    if not names or isinstance(dataset, TableDataset):
+        return "those in the table"
+    return f"{dataset.cohort.people}: {names[0]} to {names[-1]}"
 
 
 def _files(dataset: Dataset | TableDataset) -> str:

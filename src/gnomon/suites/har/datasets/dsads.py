@@ -18,6 +18,7 @@ from gnomon.core.errors import InputError, counted
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import Manifest, Recording
 
@@ -88,7 +89,7 @@ def segment(data: bytes, name: str) -> Array:
     columns = parse(data, LAYOUT, name)
     if len(columns[0]) != ROWS:
         raise InputError(f"{name}: {counted(len(columns[0]), 'row')}, expected {ROWS}; obtain the file again")
-    return np.stack(columns, axis=1)
+    return bounded(columns, name, data)
 
 
 def _runs(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:

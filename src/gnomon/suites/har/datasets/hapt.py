@@ -21,6 +21,8 @@ from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults, G
+from gnomon.suites.har.datasets.counting import first
+from gnomon.suites.har.datasets.headed import bounded, line_of
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import Manifest, Recording
 
@@ -73,19 +75,43 @@ def read(
     labels = next((match.string for match in matches if match["labels"]), None)
     if labels is None:
         raise InputError(f"{files.root}: no RawData/labels.txt beside the signals; obtain the archive again")
-    rows = np.stack(parse(files.read(labels), ROW, files.shown(labels)), axis=1)
+    whole = _whole(files, found, faults)
+    data = files.read(labels)
+    rows = np.stack(parse(data, ROW, files.shown(labels)), axis=1)
     ordered = sorted(enumerate(rows.tolist()), key=lambda pair: (pair[1][0], pair[1][1], pair[0]))
     seen: set[tuple[int, int]] = set()
     for (experiment, subject), group in groupby(ordered, key=lambda pair: (pair[1][0], pair[1][1])):
-        if any((experiment, subject, sensor) not in found for sensor in ("acc", "gyro")):
-            faults["rows of labels whose signals are not there, left out"] += len(list(group))
+        own = list(group)
+        if (experiment, subject) not in whole:
+            told = f"experiment {experiment} of user {subject} at line {line_of(data, own[0][0])} of labels.txt"
+            if (subject, experiment) in whole:
+                said = f"has no signals, but experiment {subject} of user {experiment} has; put the columns in order"
+                raise InputError(f"{files.shown(labels)}: {told.removesuffix(' of labels.txt')} {said}")
+            first(faults, "rows of labels whose signals are not there, left out", told, len(own))
             continue
         seen.add((experiment, subject))
         signals = _signals(files, found, experiment, subject, faults)
-        yield from _recordings(manifest, signals, list(group), files.shown(labels))
-    unlabelled = {key[:2] for key in found} - seen
-    if unlabelled:
-        faults["experiments without rows of labels, left out"] += len(unlabelled)
+        yield from _recordings(manifest, signals, own, files.shown(labels))
+    for experiment, subject in sorted(whole - seen):
+        first(faults, "experiments without rows of labels, left out", f"{experiment} of user {subject}")
+
+
+def _whole(files: Files, found: dict[tuple[int, int, str], str], faults: Faults) -> set[tuple[int, int]]:
+    """Return experiments with their users that have both sensors; an experiment of two users is refused."""
+    owners: dict[int, tuple[int, str]] = {}
+    for (experiment, subject, _), member in sorted(found.items()):
+        other, file = owners.setdefault(experiment, (subject, member))
+        if other != subject:
+            said = f"experiment {experiment} is also that of user {other}, in {file.rpartition('/')[2]}"
+            raise InputError(f"{files.shown(member)}: {said}; remove one, or rename it")
+    pairs = {key[:2] for key in found}
+    for experiment, subject in sorted(pairs):
+        for sensor, lacking in (("acc", "gyro"), ("gyro", "acc")):
+            if (experiment, subject, lacking) not in found:
+                pairs.discard((experiment, subject))
+                member = found[experiment, subject, sensor].rpartition("/")[2]
+                first(faults, "files of one sensor without the other, left out", member)
+    return pairs
 
 
 def _signals(
@@ -95,7 +121,8 @@ def _signals(
     tables = []
     for sensor in ("acc", "gyro"):
         member = found[experiment, subject, sensor]
-        tables.append(np.stack(parse(files.read(member), LAYOUT, files.shown(member)), axis=1))
+        data, where = files.read(member), files.shown(member)
+        tables.append(bounded(parse(data, LAYOUT, where), where, data, unit=G if sensor == "acc" else 1.0))
     both = min(len(table) for table in tables)
     longer = max(len(table) for table in tables) - both
     if longer:

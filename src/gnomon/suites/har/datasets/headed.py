@@ -10,9 +10,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
 from gnomon.intake.numbers import Layout, parse
-
-LARGEST = 1e6
-"""No acceleration, angular rate or unit of them is larger."""
+from gnomon.suites.har.recordings import LARGEST
 
 
 def header(data: bytes, name: str, separator: str = ",") -> tuple[str, ...]:
@@ -51,12 +49,44 @@ def columns(data: bytes, name: str, wanted: Mapping[str, str], *, missing: bool 
     return dict(zip((each for each in names if each in wanted), values, strict=True))
 
 
-def bounded(values: Sequence[Array], name: str, what: str = "a value") -> Array:
-    """Return columns beside one another, ``(n, k)``, after a look at their size; NaN passes."""
+def bounded(
+    values: Sequence[Array], name: str, text: bytes, *, line: int = 1, header: int = 0, unit: float = 1.0
+) -> Array:
+    """Return columns beside one another, ``(n, k)``, after a look at their size; NaN passes.
+
+    Parameters
+    ----------
+    values
+        Columns as they are written.
+    name
+        What to call the file in messages.
+    text
+        What was parsed, to tell the line.
+    line, header
+        Number of its first line, and lines before the first row.
+    unit
+        What a written 1 is in m/s^2 or rad/s.
+    """
     table = np.stack(values, axis=1)
-    wild = np.abs(table) > LARGEST
+    most = LARGEST / unit
+    wild = np.abs(table) > most
     if wild.any():
         row = int(np.argmax(wild.any(axis=1)))
-        got = float(table[row][wild[row]][0])
-        raise InputError(f"{name}: row {row + 1}: {what} of {got:g}, expected at most {LARGEST:g}; correct the file")
+        where = f"{name}: line {line_of(text, row, line=line, header=header)}"
+        raise InputError(
+            f"{where}: a value of {float(table[row][wild[row]][0]):g}, expected at most {most:.3g}; correct the file"
+        )
     return table
+
+
+def line_of(text: bytes, row: int, *, line: int = 1, header: int = 0) -> int:
+    r"""Return the line of a row, counted from 0: blank lines are no rows, and neither are those of the header.
+
+    >>> line_of(b"time,x\n1,2\n\n3,4\n", 1, header=1)
+    4
+    """
+    for number, content in enumerate(text.split(b"\n")[header:], start=line + header):
+        row -= bool(content.strip())
+        if row < 0:
+            return number
+    raise AssertionError("a row is one of the lines")

@@ -35,6 +35,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import Piece, together, turning
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.datasets.tails import Run, blocks, runs
@@ -103,7 +104,8 @@ class _Sensor:
             self.file.seek(run.start)
             for block in blocks(self.file, self.where, line=run.line, start=run.start, stop=run.stop):
                 arrival, creation, *values = parse(block.text, LAYOUT, self.where, line=block.line)
-                parts.append((arrival.copy(), creation.copy(), np.stack(values, axis=1)))
+                table = bounded(values, self.where, block.text, line=block.line)
+                parts.append((arrival.copy(), creation.copy(), table))
         arrivals, creations, tables = zip(*parts, strict=True)
         return np.concatenate(arrivals), np.concatenate(creations), np.concatenate(tables)
 
@@ -136,7 +138,7 @@ def read(
         raise InputError(f"{files.root}: no Phones_accelerometer.csv beside the gyroscope; obtain the archive again")
     with ExitStack() as stack:
         sensors = {
-            name: _sensor(stack.enter_context(files.open(member)), files.shown(member), manifest)
+            name: _sensor(stack.enter_context(files.stream(member)), files.shown(member), manifest)
             for name, member in found.items()
         }
         accel, gyro = sensors["accelerometer"], sensors.get("gyroscope")
@@ -195,12 +197,13 @@ def _recordings(
         arrival, creation, values = accel.rows(group)
         if clock is None:
             clock = _Clock(int(arrival[0]), int(creation[0]))
-            pieces = _turning(gyro, turned, clock, faults)
+            pieces = _turning(gyro, turned, clock, faults, where=f"gyroscope of user {key[0]}, device {key[1]}")
             if not pieces:
                 faults["users and devices without gyroscope, its channels masked"] += 1
         times, late = clock.seconds(creation), float(np.median(clock.late(arrival, creation)))
         around = _around(pieces, times, late, faults) if pieces else None
-        for at, signals, rate in together(times, values, around, faults, filtered=True):
+        where = f"{activity} of user {key[0]}, device {key[1]}, from line {group[0].line} on"
+        for at, signals, rate in together(times, values, around, faults, where=where, filtered=True):
             count[activity] += 1
             yield Recording(
                 dataset=manifest.name,
@@ -215,13 +218,15 @@ def _recordings(
             )
 
 
-def _turning(gyro: _Sensor | None, turned: list[tuple[Run, str]], clock: _Clock, faults: Faults) -> list[Piece]:
+def _turning(
+    gyro: _Sensor | None, turned: list[tuple[Run, str]], clock: _Clock, faults: Faults, where: str
+) -> list[Piece]:
     """Return the pieces of a device's gyroscope: times, and three values and how late each arrived ``(n, 4)``."""
     if gyro is None or not turned:
         return []
     arrival, creation, values = gyro.rows([run for run, _ in turned])
     table = np.column_stack([values, clock.late(arrival, creation)])
-    return turning(clock.seconds(creation), table, faults)
+    return turning(clock.seconds(creation), table, faults, where=where)
 
 
 def _around(pieces: list[Piece], times: Array, late: float, faults: Faults) -> list[Piece]:

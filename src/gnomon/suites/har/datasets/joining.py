@@ -31,15 +31,21 @@ Joined = tuple[Array, Array, float]
 __all__ = ["FASTER", "SHORTEST_S", "Joined", "Piece", "joined", "together", "turning", "unbroken"]
 
 
-def turning(times: Array, values: Array, faults: Counter[str]) -> list[Piece]:
-    """Return the pieces of a gyroscope between breaks of its clock."""
+def turning(times: Array, values: Array, faults: Counter[str], *, where: str) -> list[Piece]:
+    """Return the pieces of a gyroscope between breaks of its clock; `where` is its file or recording."""
     fixed = repair(times)
-    fixed.count(faults, "gyroscope")
+    fixed.count(faults, "gyroscope", where)
     return [(times[rows], values[rows]) for rows in fixed.pieces if len(rows) > 1]
 
 
 def together(
-    times: Array, values: Array, pieces: Sequence[Piece] | None, faults: Counter[str], *, filtered: bool = False
+    times: Array,
+    values: Array,
+    pieces: Sequence[Piece] | None,
+    faults: Counter[str],
+    *,
+    where: str,
+    filtered: bool = False,
 ) -> Iterator[Joined]:
     """Yield what accelerometer and gyroscope cover without a break.
 
@@ -51,11 +57,13 @@ def together(
         What :func:`turning` gave, or None where there is no gyroscope: its channels are zeros then.
     faults
         Receives counts of what was repaired or left out.
+    where
+        The file of the accelerometer, or its recording.
     filtered
         Whether a gyroscope that is faster than the accelerometer is filtered.
     """
     fixed = repair(times)
-    fixed.count(faults, "accelerometer")
+    fixed.count(faults, "accelerometer", where)
     for piece in fixed.pieces:
         left = len(piece)
         for rows, rates in joined(times[piece], pieces, filtered=filtered):
@@ -66,10 +74,10 @@ def together(
             faults["samples of the accelerometer that the gyroscope does not cover, left out"] += left
 
 
-def unbroken(times: Array, signals: Array, faults: Counter[str], what: str) -> Iterator[Joined]:
+def unbroken(times: Array, signals: Array, faults: Counter[str], what: str, *, where: str) -> Iterator[Joined]:
     """Yield the pieces between breaks of a table that has both sensors in each row, ``(n, 6)``."""
     fixed = repair(times)
-    fixed.count(faults, what)
+    fixed.count(faults, what, where)
     for piece in fixed.pieces:
         yield from _lasting(times[piece], signals[piece], faults)
 

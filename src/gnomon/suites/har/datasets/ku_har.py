@@ -26,11 +26,14 @@ from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import together, turning
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import Manifest, Recording
 
 LAYOUT = Layout("ffffffff", missing=True)
+PEOPLE = 89
+"""People of the distribution; they have 91 numbers to choose from, and which two are unused is not known."""
 SECONDS_BELOW = 0.5
 """A median step below this is in seconds (2 Hz and more); in ms it would be over 2,000 Hz."""
 LETTERS = "ABCDEFGHIJKLMNOSTU"
@@ -66,7 +69,7 @@ MANIFEST = Manifest(
     notes=(
         "gravity was left out of the acceleration by the authors (description of the data, version 5)",
         "time is seconds or milliseconds, seen from the steps of each file",
-        "people are numbered 1001 to 1090 and 1101; two of these numbers have no files, so 89 are there",
+        f"people are numbered 1001 to 1090 and 1101; two of these numbers have no files, so {PEOPLE} are there",
         "walking along a circle (13) is walking, like 11",
     ),
     short="pad",
@@ -86,8 +89,8 @@ def read(
             expected = f"{LETTERS[int(code)]!r} in folder {code}"
             raise InputError(f"{where}: letter {match['letter']!r}, expected {expected}; mixed-up files")
         accel, gyro = _sensors(files.read(match.string), where, faults)
-        pieces = turning(gyro[:, 0], gyro[:, 1:], faults)
-        joined = together(accel[:, 0], accel[:, 1:], pieces or None, faults)
+        pieces = turning(gyro[:, 0], gyro[:, 1:], faults, where=match.group())
+        joined = together(accel[:, 0], accel[:, 1:], pieces or None, faults, where=match.group())
         for count, (at, signals, rate) in enumerate(joined, start=1):
             yield Recording(
                 dataset=manifest.name,
@@ -106,7 +109,9 @@ def read(
 
 def _sensors(data: bytes, where: str, faults: Faults) -> tuple[Array, Array]:
     """Return seconds and three values ``(n, 4)`` of the accelerometer and of the gyroscope."""
-    table = np.stack(parse(data, LAYOUT, where), axis=1)
+    columns = parse(data, LAYOUT, where)
+    bounded([*columns[1:4], *columns[5:]], where, data)
+    table = np.stack(columns, axis=1)
     accel, gyro = (_samples(table[:, columns], faults) for columns in (slice(0, 4), slice(4, 8)))
     if len(accel) < 2:
         raise InputError(f"{where}: {len(accel)} samples of the accelerometer, expected two and more; obtain it again")
@@ -127,4 +132,6 @@ def _samples(table: Array, faults: Faults) -> Array:
     return rows[:last]
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "1.Raw_time_domian_data/<n>.<Class>/<subject>_<letter>_<trial>.csv")
+DATASET = Dataset(
+    MANIFEST, MEMBER, read, "1.Raw_time_domian_data/<n>.<Class>/<subject>_<letter>_<trial>.csv", people=PEOPLE
+)

@@ -91,7 +91,7 @@ def table(data: bytes, name: str, variant: str) -> tuple[Array, Array]:
         raise InputError(
             f"{name}: row {row + 1}: activity {int(codes[row])}, expected 0 to {len(MANIFEST.labels)}; correct the file"
         )
-    signals = bounded(values, name)
+    signals = bounded(values, name, data)
     signals[:, 3:] *= np.pi / 180
     return signals, codes
 

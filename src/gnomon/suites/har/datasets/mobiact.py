@@ -18,7 +18,7 @@ Hz. Activities beyond the 13 (LYI, SIT, CHU, the scenarios SLH, SBW, SLW, SBE, S
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -27,14 +27,14 @@ from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
 from gnomon.intake.numbers import Layout, parse
-from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.base import Cohort, Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded, columns
 from gnomon.suites.har.datasets.joining import Joined, together, turning, unbroken
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import CHANNELS, Manifest, Recording
 
 MEMBER = re.compile(
-    r"(?<![^/])(?:sub(?P<folder>\d+)/(?:ADL|FALLS)/|(?:Annotated|Raw)[ _]Data/)?(?P<code>[A-Z]{3})/(?P=code)_"
+    r"(?<![^/])(?:sub(?P<folder>\d+)/(?:ADL|FALLS)/|(?P<raw>Annotated|Raw)[ _]Data/)?(?P<code>[A-Z]{3})/(?P=code)_"
     r"(?:(?P<sensor>acc|gyro)_(?P<subject>\d+)_(?P<trial>\d+)\.txt|(?P<who>\d+)_(?P<number>\d+)_annotated\.csv)$"
 )
 COLUMNS = {"timestamp": "f", **dict.fromkeys(CHANNELS, "f"), "label": "s"}
@@ -87,6 +87,12 @@ MANIFEST = Manifest(
 )
 
 
+MOBIFALL = tuple(f"sub{k}" for k in (*range(1, 22), *range(29, 32)))
+"""People of MobiFall."""
+SECOND = Cohort(tuple(f"sub{k}" for k in range(1, 68)), 66)
+"""People of MobiAct 2: one of the numbers is unused, and which one is not known."""
+
+
 class Key(NamedTuple):
     """Whose recording of what."""
 
@@ -122,6 +128,15 @@ def read(
             )
 
 
+def cohort(matches: Sequence[re.Match[str]]) -> Cohort:
+    """Return whom a release has: the second version of MobiAct, MobiFall alone, or the first version."""
+    if any(match["who"] or match["raw"] for match in matches):
+        return SECOND
+    if matches and all(match["folder"] for match in matches):
+        return Cohort(MOBIFALL, len(MOBIFALL))
+    return Cohort(MANIFEST.subjects, len(MANIFEST.subjects))
+
+
 def _found(manifest: Manifest, files: Files, matches: list[re.Match[str]], faults: Faults) -> Found:
     """Return the files of each recording; annotated ones are used alone where there are any."""
     annotated = any(match["who"] for match in matches)
@@ -152,9 +167,9 @@ def _pieces(files: Files, key: Key, sensors: dict[str, str], faults: Faults) -> 
     else:
         (ns, values), (turns, rates) = (_sensor(files, sensors[what], key, what) for what in ("acc", "gyro"))
         zero = int(ns[0])
-        gyro = turning((turns - zero) / 1e9, rates, faults)
+        gyro = turning((turns - zero) / 1e9, rates, faults, where=_base(sensors["gyro"]))
         count = 0
-        for one in together((ns - zero) / 1e9, values, gyro, faults, filtered=True):
+        for one in together((ns - zero) / 1e9, values, gyro, faults, where=_base(sensors["acc"]), filtered=True):
             count += 1
             yield one
         if not count:
@@ -169,10 +184,11 @@ def _sensor(files: Files, member: str, key: Key, what: str) -> tuple[Array, Arra
         raise InputError(f"{name}: no line @DATA, after which the rows stand; obtain the file again")
     head = data[: mark.start()]
     _check_head(head, name, key, what)
-    ns, *values = parse(data, Layout("ifff", header=head.count(b"\n") + 1), name)
+    layout = Layout("ifff", header=head.count(b"\n") + 1)
+    ns, *values = parse(data, layout, name)
     if not len(ns):
         raise InputError(f"{name}: no rows after @DATA; obtain the file again")
-    return ns, bounded(values, name)
+    return ns, bounded(values, name, data, header=layout.header)
 
 
 def _check_head(head: bytes, name: str, key: Key, what: str) -> None:
@@ -196,10 +212,15 @@ def annotated(data: bytes, name: str, code: str, faults: Faults) -> Iterator[Joi
     if not own.all():
         faults["annotated rows with another label than their file, left out"] += int(np.count_nonzero(~own))
     times = (found["timestamp"] - found["timestamp"][0]) / 1e9
-    signals = bounded([found[channel] for channel in CHANNELS], name)
+    signals = bounded([found[channel] for channel in CHANNELS], name, data, header=1)
     runs = np.split(np.arange(len(own)), np.flatnonzero(own[1:] != own[:-1]) + 1)
     for rows in (run for run in runs if own[run[0]]):
-        yield from unbroken(times[rows], signals[rows], faults, "annotated files")
+        yield from unbroken(times[rows], signals[rows], faults, "annotated files", where=_base(name))
+
+
+def _base(member: str) -> str:
+    """Return the name of a file without its folders; no two files have the same."""
+    return member.rpartition("/")[2]
 
 
 DATASET = Dataset(
@@ -208,4 +229,5 @@ DATASET = Dataset(
     read,
     "<CODE>/<CODE>_{acc,gyro}_<subject>_<trial>.txt, sub<n>/{ADL,FALLS}/<CODE>/... or "
     "Annotated Data/<CODE>/<CODE>_<subject>_<trial>_annotated.csv",
+    releases=cohort,
 )

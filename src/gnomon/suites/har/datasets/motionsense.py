@@ -18,6 +18,7 @@ from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults, G
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import Manifest, Recording
 
@@ -97,7 +98,7 @@ def signals_of(data: bytes, name: str, *, gravity: bool) -> Array:
         raise InputError(f"{name}: line {at + 2}: row number {int(rows[at])}, expected {at}; rows are missing or mixed")
     if not len(rows):
         raise InputError(f"{name}: no rows after the header; obtain the file again")
-    table = np.stack(values, axis=1)
+    table = bounded(values, name, data, header=1, unit=G)
     acceleration = table[:, 6:9] + (table[:, 0:3] if gravity else 0)
     return np.concatenate([acceleration * G, table[:, 3:6]], axis=1)
 

@@ -22,6 +22,7 @@ from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import SHORTEST_S
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.datasets.stamps import rate_of, repair
@@ -82,7 +83,7 @@ def read(
     for match in sorted(matches, key=lambda m: (m["subject"], m["session"] != "Protocol")):
         count: Counter[int] = Counter()
         for code, rows in _runs(files, match.string, manifest):
-            for times, signals, rate in _pieces(rows, faults):
+            for times, signals, rate in _pieces(rows, faults, f"{match.group()}, activity {code}"):
                 count[code] += 1
                 yield Recording(
                     dataset=manifest.name,
@@ -102,13 +103,13 @@ def _runs(files: Files, member: str, manifest: Manifest) -> Iterator[tuple[int, 
     where, used = files.shown(member), [int(code) for code in manifest.labels]
     kept: list[Array] = []
     code, empty = -1, True
-    with files.open(member) as file:
+    with files.stream(member) as file:
         for block in blocks(file, where):
             times, codes, *values = parse(block.text, LAYOUT, where, line=block.line)
             if not len(times):
                 continue
             _check(times, codes, used, where, block.line)
-            empty, table = False, np.column_stack([times, *values])
+            empty, table = False, np.column_stack([times, bounded(values, where, block.text, line=block.line)])
             starts = np.flatnonzero(np.concatenate([[codes[0] != code], codes[1:] != codes[:-1]]))
             for rows in np.split(np.arange(len(codes)), starts):
                 if not len(rows):
@@ -137,12 +138,12 @@ def _check(times: Array, codes: Array, used: list[int], where: str, line: int) -
         raise InputError(f"{where}: line {line + int(odd[0])}: no time, expected seconds; obtain the file again")
 
 
-def _pieces(rows: Array, faults: Faults) -> Iterator[tuple[Array, Array, float]]:
+def _pieces(rows: Array, faults: Faults, where: str) -> Iterator[tuple[Array, Array, float]]:
     """Yield times, signals and rate of each piece of a run between long gaps."""
     times, values = rows[:, 0], rows[:, 1:]
     there = np.flatnonzero(np.isfinite(values).all(axis=1))
     fixed = repair(times[there], GAP_S + 1e-9)
-    fixed.count(faults, "hand")
+    fixed.count(faults, "hand", where)
     for piece in fixed.pieces:
         known = there[piece]
         span = np.arange(known[0], known[-1] + 1)

@@ -105,6 +105,31 @@ class Files:
         with guarded(self.shown(name), "cannot be read", "check that you may read it"):
             return (self.root / name).open("rb")
 
+    @contextmanager
+    def stream(self, name: str) -> Iterator[IO[bytes]]:
+        """Give a file as a stream; what cannot be used of an archive is read to its end, so that its checksum speaks.
+
+        Damaged bytes of an archive may still be text that looks like a wrong row: that the archive is damaged is what a
+        user has to know then.
+        """
+        try:
+            with self.open(name) as file:
+                yield file
+        except (InputError, zipfile.BadZipFile, zlib.error, EOFError):
+            self._verify(name)
+            raise
+
+    def _verify(self, name: str) -> None:
+        """Read a member to its end and raise where the archive is damaged; a plain file has no checksum."""
+        if self.archive is None and not split(name)[1]:
+            return
+        with (
+            guarded(self.shown(name), "is damaged in its archive", "obtain the archive again"),
+            self.open(name) as file,
+        ):
+            while file.read(1 << 20):
+                pass
+
 
 @dataclass(frozen=True)
 class Survey:

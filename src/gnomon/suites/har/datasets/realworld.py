@@ -40,6 +40,8 @@ MEMBER = re.compile(
     r"|(?P<closed>(?:acc|gyr)_[a-z0-9_]+_csv\.zip))$"
 )
 """One that can be opened is a folder, so that an archive goes by its own name where it cannot."""
+_ACTIVITY = re.compile(r"(?<=/)(?P<sensor>acc|gyr)_(?P<activity>[a-z]+)(?:_\d+)?_csv(?:\.zip)?(?=/)")
+"""The archive of an activity, or the folder that it was unpacked into."""
 Key = tuple[int, str, int]
 """Person, activity and part."""
 MANIFEST = Manifest(
@@ -65,7 +67,7 @@ MANIFEST = Manifest(
     },
     subjects=tuple(f"proband{k}" for k in range(1, 16)),
     people="realworld",
-    licence="not stated in its files; see the page of the dataset",
+    licence="not found: ask the authors",
     citation="T. Sztyler, H. Stuckenschmidt: On-body Localization of Wearable Devices: An Investigation of "
     "Position-Aware Activity Recognition. PerCom 2016. doi:10.1109/PERCOM.2016.7456521",
     source="https://www.uni-mannheim.de/dws/research/projects/activity-recognition/dataset/dataset-realworld/",
@@ -100,6 +102,7 @@ def _found(manifest: Manifest, files: Files, matches: list[re.Match[str]]) -> di
         name = files.shown(match.string)
         if match["closed"]:
             raise InputError(f"{name}: not a readable zip archive; obtain it again")
+        _check_folders(match, name)
         if match["activity"] not in manifest.labels:
             raise InputError(f"{name}: activity {match['activity']!r}, expected one of {', '.join(manifest.labels)}")
         key = (int(match["subject"]), match["activity"], int(match["part"] or 1)), SENSORS[match["sensor"]]
@@ -107,6 +110,15 @@ def _found(manifest: Manifest, files: Files, matches: list[re.Match[str]]) -> di
             raise InputError(f"{name}: is there twice, also as {files.shown(found[key])}; remove one of them")
         found[key] = match.string
     return found
+
+
+def _check_folders(match: re.Match[str], name: str) -> None:
+    """Refuse a file that lies in the archive of another activity or sensor."""
+    for folder in _ACTIVITY.finditer(match.group()):
+        if (folder["sensor"], folder["activity"]) != (SENSORS[match["sensor"]], match["activity"]):
+            expected = f"{folder['sensor']} of {folder['activity']!r}"
+            got = f"{SENSORS[match['sensor']]} of {match['activity']!r}"
+            raise InputError(f"{name}: holds {got}, expected {expected} in {folder.group()}; mixed-up files")
 
 
 def _recordings(
@@ -117,9 +129,9 @@ def _recordings(
     zero, turns = ms[0], None
     if gyro is not None:
         at, rates = sensor(files.read(gyro), files.shown(gyro))
-        turns = turning((at - zero) / 1e3, rates, faults)
-    count = 0
-    for at, signals, rate in together((ms - zero) / 1e3, values, turns, faults, filtered=True):
+        turns = turning((at - zero) / 1e3, rates, faults, where=f"{subject}, {gyro.rpartition('/')[2]}")
+    count, own = 0, f"{subject}, {acc.rpartition('/')[2]}"
+    for at, signals, rate in together((ms - zero) / 1e3, values, turns, faults, where=own, filtered=True):
         count += 1
         yield Recording(
             dataset=manifest.name,
@@ -139,7 +151,7 @@ def _recordings(
 def sensor(data: bytes, name: str) -> tuple[Array, Array]:
     """Return the milliseconds of a file and its values, ``(n, 3)``."""
     found = columns(data, name, COLUMNS)
-    return found["attr_time"], bounded([found[f"attr_{axis}"] for axis in "xyz"], name)
+    return found["attr_time"], bounded([found[f"attr_{axis}"] for axis in "xyz"], name, data, header=1)
 
 
 DATASET = Dataset(

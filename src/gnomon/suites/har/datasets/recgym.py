@@ -31,9 +31,9 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import reason, shown
 from gnomon.suites.har.datasets.base import Dataset, Faults
-from gnomon.suites.har.datasets.headed import LARGEST, header
+from gnomon.suites.har.datasets.headed import header
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import LARGEST, Manifest, Recording
 
 HZ = 20.0
 POSITION = "wrist"
@@ -50,6 +50,8 @@ NEAR = 0.3
 _BLOCK = 4 << 20
 _WORD = pa.dictionary(pa.int32(), pa.string())
 _LONGEST_HEADER = 4096
+_ROW, _COLUMN = re.compile(r"Row #(\d+)"), re.compile(r"CSV column #(\d+)")
+_WIDTH, _VALUE = re.compile(r"Expected (\d+) columns, got (\d+)"), re.compile(r"invalid value '(.*)'")
 MEMBER = re.compile(r"(?<![^/])RecGym\.csv$")
 MANIFEST = Manifest(
     name="recgym",
@@ -129,7 +131,7 @@ def read(
     del variant
     for match in matches:
         name, count = files.shown(match.string), Counter[str]()
-        with files.open(match.string) as stream:
+        with files.stream(match.string) as stream:
             for run in _runs(stream, name, faults):
                 if run.workouts[0] == NONE:
                     faults["rows without a workout, left out"] += len(run)
@@ -180,7 +182,7 @@ def _runs(stream: IO[bytes], name: str, faults: Faults) -> Iterator[_Rows]:
 
 
 def _blocks(stream: IO[bytes], name: str, faults: Faults) -> Iterator[_Rows]:
-    person = _person(stream, name)
+    names, person = _header(stream, name)
     kinds = {person: pa.int64(), "Session": pa.int64(), "Position": _WORD, "Workout": _WORD}
     kinds |= dict.fromkeys(CHANNELS, pa.float64())
     first = 2
@@ -196,11 +198,11 @@ def _blocks(stream: IO[bytes], name: str, faults: Faults) -> Iterator[_Rows]:
             if len(rows):
                 yield rows
     except pa.ArrowException as error:
-        raise InputError(f"{name}: {_explained(error)}; correct the line or obtain the file again") from error
+        raise InputError(f"{name}: {_explained(error, names)}; correct the line or obtain the file again") from error
 
 
-def _person(stream: IO[bytes], name: str) -> str:
-    """Return how the column of people is called, after a look at the header; the stream is at its start again."""
+def _header(stream: IO[bytes], name: str) -> tuple[tuple[str, ...], str]:
+    """Return the names of the columns, and that of the people; the stream is at its start again."""
     names = header(stream.read(_LONGEST_HEADER), name)
     stream.seek(0)
     people = [each for each in PEOPLE if each in names]
@@ -209,7 +211,7 @@ def _person(stream: IO[bytes], name: str) -> str:
         there = shown(some(names, show=12), 200)
         wanted = some(absent) if absent else f"{PEOPLE[0]!r} or {PEOPLE[1]!r}"
         raise InputError(f"{name}: line 1: expected one column {wanted}, it has {there}; obtain the file again")
-    return people[0]
+    return names, people[0]
 
 
 def _wrist(batch: pa.RecordBatch, person: str, name: str, first: int, faults: Faults) -> _Rows:
@@ -241,9 +243,21 @@ def _words(batch: pa.RecordBatch, column: str) -> tuple[Array, Array]:
     return np.array(found.dictionary.to_pylist(), dtype=np.str_), found.indices.to_numpy(zero_copy_only=False)
 
 
-def _explained(error: pa.ArrowException) -> str:
-    """Return what the reader said with the word *line* for its row, which counts the header."""
-    return re.sub(r"Row #(\d+)", r"line \1", reason(error))
+def _explained(error: pa.ArrowException, names: tuple[str, ...]) -> str:
+    """Return what the reader said in other words; its rows count the header."""
+    said = reason(error)
+    row, column = _ROW.search(said), _COLUMN.search(said)
+    where = f"line {row[1]}" if row else "somewhere"
+    if width := _WIDTH.search(said):
+        return f"{where}: {width[2]} cells, expected {width[1]} as in the header"
+    if column and int(column[1]) < len(names):
+        got = _VALUE.search(said)
+        kind = "a whole number" if "int64" in said else "a number" if "double" in said else "text in UTF-8"
+        cell = f"is {shown(got[1], 40)!r}" if got else "cannot be read"
+        return f"{where}, column {names[int(column[1])]!r}: {cell}, expected {kind}"
+    if "straddl" in said:
+        return f"a line of more than {_BLOCK:,} bytes, expected rows of {len(names)} cells"
+    return f"{where}: is no table of {len(names)} columns ({said})"
 
 
 DATASET = Dataset(MANIFEST, MEMBER, read, "RecGym.csv")

@@ -4,7 +4,7 @@
 - A stamp before the one before it is a jump back, and one more than ``max_gap_s`` after it is a gap: the recording is
   cut there, since what happened in between is not known.
 - Where more than :data:`MOST_REPAIRED` of the stamps are duplicates or jumps back, the clock is not to be trusted and
-  the recording is refused.
+  the recording is refused; the first one that is refused is named.
 """
 
 from __future__ import annotations
@@ -15,11 +15,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.suites.har.datasets.counting import first
 
 MOST_REPAIRED = 0.1
 """Share of stamps that may be repaired."""
 MAX_GAP_S = 0.5
 """Seconds without a sample that are still one recording."""
+REFUSED = "recordings refused for their time stamps"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class Repaired:
         How often each was met.
     refused
         Whether the clock is not to be trusted.
+    stamps
+        How many there are.
     """
 
     pieces: tuple[Array, ...]
@@ -41,14 +45,23 @@ class Repaired:
     backwards: int
     gaps: int
     refused: bool
+    stamps: int
 
-    def count(self, faults: Counter[str], what: str) -> None:
-        """Add what was met to counts of faults."""
+    @property
+    def wrong(self) -> str:
+        """What share of the stamps is wrong, in words."""
+        share = (self.duplicates + self.backwards) / max(self.stamps, 1)
+        return f"{100 * share:.0f} % of {self.stamps:,} stamps repeat or jump back, at most {100 * MOST_REPAIRED:g} %"
+
+    def count(self, faults: Counter[str], what: str, where: str) -> None:
+        """Add what was met to counts of faults; `where` is the file or recording, of which nothing is used if refused."""
+        if self.refused:
+            first(faults, f"{what}: {REFUSED}", f"{where}, {self.wrong}")
+            return
         told = {
             f"{what}: duplicate time stamps, dropped": self.duplicates,
             f"{what}: time stamps that jump back, cut there": self.backwards,
             f"{what}: gaps in time, cut there": self.gaps,
-            f"{what}: recordings refused for their time stamps": int(self.refused),
         }
         faults.update({name: number for name, number in told.items() if number})
 
@@ -63,7 +76,7 @@ def repair(times: Array, max_gap_s: float = MAX_GAP_S) -> Repaired:
     refused = duplicates + backwards > MOST_REPAIRED * len(times)
     breaks = np.flatnonzero((kept < 0) | (kept > max_gap_s)) + 1
     pieces = () if refused or not len(rows) else tuple(np.split(rows, breaks))
-    return Repaired(pieces, duplicates, backwards, gaps, refused)
+    return Repaired(pieces, duplicates, backwards, gaps, refused, len(times))
 
 
 def rate_of(times: Array) -> float | None:

@@ -58,10 +58,11 @@ from gnomon.core.tallies import Array
 from gnomon.intake.faults import guarded, reason, shown
 from gnomon.intake.limits import check_file
 from gnomon.suites.har.datasets.base import VARIANTS, Faults, G, Report, checked
+from gnomon.suites.har.datasets.counting import first
 from gnomon.suites.har.datasets.places import Place
 from gnomon.suites.har.datasets.rows import Rows, columns_of, rows_of
 from gnomon.suites.har.datasets.stamps import rate_of, repair
-from gnomon.suites.har.recordings import CHANNELS, WINDOW_S, Manifest, Recording
+from gnomon.suites.har.recordings import CHANNELS, LARGEST, WINDOW_S, Manifest, Recording
 
 TIMES = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 ACCELERATIONS = {"m/s^2": 1.0, "g": G}
@@ -71,7 +72,7 @@ _NEEDED = ("name", "files", "text_hz", "role", "placement", "gravity", "time", "
 _MAY = ("title", "rotation", "short", "patch_s", "licence", "citation", "source", "notes")
 _NAME = re.compile(r"[a-z0-9_]+")
 _LARGEST = 1 << 20
-_LONGEST_S, _LARGEST_SIGNAL = 1e15, 1e9
+_LONGEST_S = 1e15
 Key = tuple[str, str]
 """Subject and recording."""
 REFUSED = "recordings refused for their times (sort the rows of each by time)"
@@ -341,7 +342,7 @@ class _Table:
         for k, channel in enumerate(CHANNELS):
             if channel in self.columns:
                 values = rows.numbers(self.columns[channel]) * self.dataset.scale[channel]
-                signals[:, k] = self._within(rows, self.columns[channel], values, _LARGEST_SIGNAL)
+                signals[:, k] = self._within(rows, self.columns[channel], values, LARGEST)
         return signals
 
     def _within(self, rows: Rows, column: str, values: Array, most: float) -> Array:
@@ -355,9 +356,9 @@ class _Table:
         times, signals = run.joined()
         fixed = repair(times)
         if fixed.refused:
-            faults[REFUSED] += 1
+            first(faults, REFUSED, f"{run.recording!r} of {run.subject!r}, {fixed.wrong}")
             return
-        fixed.count(faults, "table")
+        fixed.count(faults, "table", self.path.name)
         for piece in fixed.pieces:
             rate = rate_of(times[piece])
             if rate is None:

@@ -13,7 +13,7 @@ counted. ``published`` uses the body acceleration, ``strict`` the total one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -22,6 +22,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults, G
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import Manifest, Recording
 
@@ -30,6 +31,12 @@ STEPS = 128
 """Samples of a line, of which the second half is the first of the next line."""
 LAYOUT = Layout("f" * STEPS, separator=" ")
 NUMBER = Layout("i", separator=" ")
+KINDS = ("total_acc", "body_acc", "body_gyro")
+LOOKED_AT = 64
+"""Lines on which the files of signals are held against one another."""
+BENDS = 0.01
+"""By how much gravity may bend from sample to sample, in g: at .3 Hz and 1 g this is .0014."""
+NEAR_G = 0.2
 ACCELERATION = {"published": "body_acc", "strict": "total_acc"}
 MEMBER = re.compile(
     r"(?<![^/])UCI HAR Dataset/(?P<part>train|test)/"
@@ -89,10 +96,56 @@ def read(
         _same(files, found["y"], len(codes), len(subjects))
         lines = np.empty((len(subjects), STEPS, 6))
         for k, name in enumerate(wanted):
-            columns = parse(files.read(found[name]), LAYOUT, files.shown(found[name]))
+            data, where, unit = files.read(found[name]), files.shown(found[name]), G if k < 3 else 1.0
+            columns = parse(data, LAYOUT, where)
             _same(files, found[name], len(columns[0]), len(subjects))
-            lines[:, :, k] = np.stack(columns, axis=1) * (G if k < 3 else 1)
+            lines[:, :, k] = bounded(columns, where, data, unit=unit) * unit
+        _check_gravity(files, found, len(subjects))
         yield from _recordings(manifest, part, subjects, codes, lines, faults)
+
+
+def _check_gravity(files: Files, found: Mapping[str, str], count: int) -> None:
+    """Refuse files of signals that were exchanged: the total less the body acceleration is gravity, slow and about 1 g.
+
+    It is what a filter at .3 Hz passes, so from sample to sample it bends by far less than any signal of a moving
+    person. That is looked at on some lines. Of three gyroscope files that were exchanged nothing is seen.
+    """
+    if any(f"{kind}_{axis}" not in found for kind in KINDS[:2] for axis in "xyz"):
+        return
+    rows = np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(np.int64))
+    names = [name for name in (f"{kind}_{axis}" for kind in KINDS for axis in "xyz") if name in found]
+    signals = {name: _some(files, found[name], rows, count) for name in names}
+    for axis in "xyz":
+        total, body = f"total_acc_{axis}", f"body_acc_{axis}"
+        if _bend(signals[total] - signals[body]) <= BENDS:
+            continue
+        own = [(each, total) for each in names if each != body and _bend(signals[each] - signals[body]) <= BENDS]
+        own += [(each, body) for each in names if each != total and _bend(signals[total] - signals[each]) <= BENDS]
+        instead, wrong = own[0] if own else ("", total)
+        hint = f"; {found[instead].rpartition('/')[2]} holds what belongs there" if own else ""
+        said = f"does not differ from {body if wrong == total else total} by slow gravity"
+        raise InputError(f"{files.shown(found[wrong])}: {said}{hint}; mixed-up files, obtain the archive again")
+    length = float(
+        np.median(np.linalg.norm([signals[f"total_acc_{a}"] - signals[f"body_acc_{a}"] for a in "xyz"], axis=0))
+    )
+    if abs(length - 1) > NEAR_G:
+        where = files.shown(found["total_acc_x"])
+        said = f"with y and z, total less body acceleration has the length {length:.3g}, expected gravity of about 1 g"
+        raise InputError(f"{where}: {said}; obtain the archive again")
+
+
+def _some(files: Files, member: str, rows: Array, count: int) -> Array:
+    """Return some lines of a file of signals, ``(k, 128)``."""
+    where, lines = files.shown(member), [line for line in files.read(member).split(b"\n") if line.strip()]
+    _same(files, member, len(lines), count)
+    return np.stack(
+        [np.concatenate(parse(lines[row], LAYOUT, where, line=row + 1)) for row in rows.tolist()],
+    )
+
+
+def _bend(values: Array) -> float:
+    """Return how much lines bend from sample to sample: the second difference, of the tenth that bends most."""
+    return float(np.quantile(np.sqrt(np.square(np.diff(values, 2, axis=1)).mean(axis=1)), 0.9))
 
 
 def _recordings(

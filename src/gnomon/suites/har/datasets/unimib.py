@@ -23,7 +23,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.matlab import Cells, Value
 from gnomon.suites.har.datasets.matlab import read as read_matlab
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import LARGEST, Manifest, Recording
 
 HZ = 50.0
 STEPS = 151
@@ -53,7 +53,7 @@ MANIFEST = Manifest(
     labels={str(k): label for k, label in enumerate(_LABELS.split(), start=1)},
     subjects=tuple(str(k) for k in range(1, 31)),
     people="unimib",
-    licence="as its authors' page states",
+    licence="not found: ask the authors",
     citation="D. Micucci, M. Mobilio, P. Napoletano: UniMiB SHAR: A Dataset for Human Activity Recognition Using "
     "Acceleration Data from Smartphones. Applied Sciences 7 (10), 2017. doi:10.3390/app7101101",
     source="https://www.sal.disco.unimib.it/technologies/unimib-shar/ (UniMiB-SHAR.zip)",
@@ -124,6 +124,13 @@ def _table(files: Files, member: str, name: str, columns: int) -> Array:
     bad = np.flatnonzero(~np.isfinite(value).all(axis=1))
     if len(bad):
         raise InputError(f"{where}: {name}: row {int(bad[0]) + 1} holds what is no number; obtain the file again")
+    wild = np.abs(value) > (LARGEST if name == "acc_data" else np.inf)
+    if wild.any():
+        row, column = (int(k) for k in np.argwhere(wild)[0])
+        raise InputError(
+            f"{where}: {name}: row {row + 1}: a value of {float(value[row, column]):g}, expected at most {LARGEST:g}; "
+            "obtain the file again"
+        )
     return value
 
 

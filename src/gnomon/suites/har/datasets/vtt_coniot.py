@@ -122,7 +122,7 @@ def read(
             continue
         times, signals = table(files.read(match.string), name, faults, given.unit_g)
         subject = f"user_{int(match['user'])}"
-        pieces = unbroken(times, signals, faults, "time column")
+        pieces = unbroken(times, signals, faults, "time column", where=match.group())
         for count, (at, values, rate) in enumerate(pieces, start=1):
             yield Recording(
                 dataset=manifest.name,
@@ -163,7 +163,13 @@ def table(data: bytes, name: str, faults: Faults, unit_g: float = 1.0) -> tuple[
     dated = clock is not None and not _is_number(_cell(data, name, clock))
     numeric = {} if clock is None or dated else {clock: "f"}
     found = columns(data, name, {**dict.fromkeys(CHANNELS, "f"), **numeric}, missing=True)
-    signals = bounded([found[channel] for channel in CHANNELS], name)
+    signals = np.concatenate(
+        [
+            bounded([found[channel] for channel in own], name, data, header=1, unit=unit)
+            for own, unit in ((CHANNELS[:3], G * unit_g), (CHANNELS[3:], np.pi / 180))
+        ],
+        axis=1,
+    )
     if clock is None:
         faults[f"files without a time column, taken at {HZ:g} Hz"] += 1
         times = np.arange(len(signals)) / HZ

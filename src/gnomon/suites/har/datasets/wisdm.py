@@ -19,6 +19,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
+from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import Piece, together, turning
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.recordings import Manifest, Recording
@@ -64,7 +65,10 @@ MANIFEST = Manifest(
     source="https://archive.ics.uci.edu/dataset/507/wisdm+smartphone+and+smartwatch+activity+and+biometrics+dataset",
     patch_s=(1.0, 1.75, 0.25),
     verified="real files",
-    notes=("the phone is used, the watch is not", "the rate is measured: steps are 50.35 ms, not 50"),
+    notes=(
+        "the phone is used, the watch is not",
+        "the rate is measured: steps are 50.35 ms in most files of the original sample, not 50",
+    ),
 )
 
 
@@ -98,7 +102,8 @@ def read(
 
 def _sensor(files: Files, member: str, subject: str, manifest: Manifest) -> _Sensor:
     name = files.shown(member)
-    who, letters, ns, *values = parse(files.read(member), LAYOUT, name)
+    data = files.read(member)
+    who, letters, ns, *values = parse(data, LAYOUT, name)
     if not len(who):
         raise InputError(f"{name}: no rows; obtain the file again")
     odd = np.flatnonzero(who != int(subject))
@@ -113,7 +118,7 @@ def _sensor(files: Files, member: str, subject: str, manifest: Manifest) -> _Sen
             f"{name}: row {row}: activity {unknown[0].decode('latin-1')!r}, expected one of "
             f"{some(manifest.labels, show=18)}; correct the file"
         )
-    return _Sensor(letters, ns, np.stack(values, axis=1))
+    return _Sensor(letters, ns, bounded(values, name, data))
 
 
 def _recordings(
@@ -122,11 +127,12 @@ def _recordings(
     starts = np.flatnonzero(np.concatenate([[True], accel.letters[1:] != accel.letters[:-1]]))
     count: Counter[str] = Counter()
     zero = int(accel.ns.min())
-    turning_by = {} if gyro is None else {code: _turning(gyro, code, zero, faults) for code in manifest.labels}
+    turning_by = {} if gyro is None else {code: _turning(gyro, subject, code, zero, faults) for code in manifest.labels}
     for begin, end in zip(starts, [*starts[1:], len(accel.letters)], strict=True):
         letter = accel.letters[begin].decode()
+        where = f"data_{subject}_accel_phone.txt from row {int(begin) + 1} on, {letter}"
         times, values = (accel.ns[begin:end] - zero) / 1e9, accel.values[begin:end]
-        for at, signals, rate in together(times, values, turning_by.get(letter), faults):
+        for at, signals, rate in together(times, values, turning_by.get(letter), faults, where=where):
             count[letter] += 1
             yield Recording(
                 dataset=manifest.name,
@@ -140,10 +146,11 @@ def _recordings(
             )
 
 
-def _turning(gyro: _Sensor, letter: str, zero: int, faults: Faults) -> list[Piece]:
+def _turning(gyro: _Sensor, subject: str, letter: str, zero: int, faults: Faults) -> list[Piece]:
     """Return times and values of each piece of an activity."""
     rows = np.flatnonzero(gyro.letters == letter.encode())
-    return turning((gyro.ns[rows] - zero) / 1e9, gyro.values[rows], faults)
+    where = f"data_{subject}_gyro_phone.txt, {letter}"
+    return turning((gyro.ns[rows] - zero) / 1e9, gyro.values[rows], faults, where=where)
 
 
 DATASET = Dataset(MANIFEST, MEMBER, read, "wisdm-dataset/raw/phone/{accel,gyro}/data_<id>_{accel,gyro}_phone.txt")

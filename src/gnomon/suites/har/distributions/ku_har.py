@@ -50,7 +50,8 @@ DECIMALS = 4
 """Of seconds."""
 UNITS = {"s": 1.0, "ms": 1e-3}
 """Seconds in the unit of times."""
-SUBJECTS = (*(str(k) for k in range(1001, 1091)), "1101")
+SUBJECTS = (*(str(k) for k in range(1001, 1089)), "1101")
+"""As many as the original has; which two of its 91 numbers are unused is not known, here the last two before 1101."""
 DEVICE = Device(acc_noise=0.03, gyro_noise=0.003, acc_bias=0.03, gyro_bias=0.005, acc_range=78.0, gyro_range=34.9)
 TOP = "1.Raw_time_domian_data"
 

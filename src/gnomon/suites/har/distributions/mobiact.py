@@ -64,6 +64,12 @@ AROUND = {"STD": "standing", "SIT": "sitting", "LYI": "lying"}
 AROUND_S = 2.0
 FALLS = frozenset({"FOL", "FKL", "BSC", "SDL"})
 SUBJECTS = tuple(f"sub{k}" for k in range(1, 58))
+PEOPLE = {
+    "mobiact": SUBJECTS,
+    "mobifall": tuple(f"sub{k}" for k in (*range(1, 22), *range(29, 32))),
+    "annotated": tuple(f"sub{k}" for k in range(1, 67)),
+}
+"""People of each layout; of the last one's 67 numbers one is unused, here the last."""
 DEVICE = Device(acc_noise=0.03, gyro_noise=0.004, acc_bias=0.1, gyro_bias=0.01, acc_range=19.61, gyro_range=8.73)
 HEADS = {
     "acc": "#Acceleration force along the x y z axes (including gravity).\n#timestamp(ns),x,y,z(m/s^2)\n",
@@ -142,7 +148,7 @@ def _about(scene: Scene, take: _Take) -> str:
 
 def write_as(layout: str, folder: Path, request: Request) -> Iterator[str]:
     """Write one of :data:`LAYOUTS`."""
-    for scene in scenes(request, "mobiact", SUBJECTS):
+    for scene in scenes(request, "mobiact", PEOPLE[layout]):
         for take in _takes(scene, request):
             if layout == "annotated":
                 _write_table(folder / "MobiAct_Dataset_v2.0" / "Annotated Data", scene, take)
@@ -179,7 +185,7 @@ def _write_table(folder: Path, scene: Scene, take: _Take) -> None:
 
 def plan_as(layout: str, request: Request) -> Iterator[Planned]:
     """Give what :func:`write_as` writes."""
-    for scene in scenes(request, "mobiact", SUBJECTS):
+    for scene in scenes(request, "mobiact", PEOPLE[layout]):
         for take in _takes(scene, request):
             label = ACTIVITIES[take.code].label
             if layout == "annotated":

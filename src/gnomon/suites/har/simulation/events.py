@@ -19,6 +19,7 @@ import numpy as np
 
 from gnomon.suites.har.simulation.act import SHOCK, Act
 from gnomon.suites.har.simulation.body import G
+from gnomon.suites.har.simulation.gait import turns
 from gnomon.suites.har.simulation.postures import POSTURES, rest, shuffle, take
 
 ONCE_S = 14.0
@@ -278,9 +279,10 @@ def kick(act: Act, seconds: float = 4.0) -> None:
 
 
 def elevator(act: Act) -> None:
-    """Stand in an elevator, which starts and stops with about half a metre per second squared."""
+    """Stand in an elevator, which starts and stops with about half a metre per second squared; people look around."""
     take(act, "standing")
     rest(act, upright=True)
+    act.wander({"trunk.yaw": 1.3, "trunk.pitch": 0.6, "trunk.roll": 0.6, "pelvis.yaw": 0.8, "head.yaw": 8.0}, 0.6, 3)
     rng, at, up = act.stream(), 1.0, 1.0
     pushes: list[tuple[float, float]] = []
     while at < act.span or not pushes:
@@ -290,3 +292,25 @@ def elevator(act: Act) -> None:
         at += ride + 8.0 + 8.0 * float(rng.random())
         up = 1.0 if rng.random() < 0.5 else -1.0
     act.push("root.z", [time for time, _ in pushes], [size for _, size in pushes])
+
+
+def pacing(act: Act) -> None:
+    """Move about in an elevator: turn, step on the spot, shift weight and look around."""
+    elevator(act)
+    turns(act, 3.5, 100.0)
+    shuffle(act, 0.8, 3.0)
+    size = 0.6 + 0.4 * act.who.vigour
+    act.wander(
+        {
+            "trunk.yaw": 7.0 * size,
+            "pelvis.yaw": 6.0 * size,
+            "thigh.yaw": 6.0 * size,
+            "trunk.roll": 3.0 * size,
+            "pelvis.roll": 2.5 * size,
+            "trunk.pitch": 3.0 * size,
+            "thigh.pitch": 5.0 * size,
+            "shank.pitch": 6.0 * size,
+        },
+        0.45,
+    )
+    act.wander({"root.x": 0.03 * size, "root.y": 0.03 * size, "root.z": 0.004 * size}, 0.4)

@@ -2,7 +2,8 @@
 
 A repetition is a smooth turn of a clock; each quantity has an amplitude, and a share of the turn after which it is
 largest. Tempi: pedalling 60 to 90 turns a minute (Marsh and Martin 1997), rowing 24 to 32 strokes a minute (Hofmijster
-et al. 2007), weights one repetition in 2.5 to 4 s, hopping about 2 Hz (Farley et al. 1991).
+et al. 2007), weights one repetition in 2.5 to 4 s, hopping about 2 Hz (Farley et al. 1991). A pelvis on a saddle rocks
+and yaws with the pedals by a few degrees (Sauer et al. 2007), less against a backrest.
 """
 
 from __future__ import annotations
@@ -58,10 +59,20 @@ _LEGS = ("thigh.pitch", "shank.pitch", "thigh.roll")
 _PEDAL: Parts = {
     "thigh.pitch": (22.0, 0.5),
     "shank.pitch": (16.0, 0.28),
-    "trunk.roll": (3.0, 0.0),
-    "trunk.yaw": (2.0, 0.2),
+    "trunk.roll": (3.4, 0.0),
+    "trunk.yaw": (2.4, 0.2),
     "thigh.roll": (1.5, 0.2),
+    "pelvis.roll": (2.0, 0.05),
+    "pelvis.yaw": (1.8, 0.3),
 }
+_RECLINED: Parts = {
+    **_PEDAL,
+    "trunk.roll": (1.8, 0.0),
+    "trunk.yaw": (1.3, 0.2),
+    "pelvis.roll": (1.2, 0.05),
+    "pelvis.yaw": (1.2, 0.3),
+}
+_SADDLE: Parts = {"trunk.pitch": (0.8, 0.1), "pelvis.pitch": (0.6, 0.15), "root.z": (0.0015, 0.0)}
 _SQUAT: Parts = {
     "thigh.pitch": (38.0, 0.5),
     "shank.pitch": (14.0, 0.0),
@@ -71,12 +82,16 @@ _SQUAT: Parts = {
     "root.x": (0.05, 0.5),
 }
 EXERCISES: Mapping[str, Exercise] = {
-    "cycling": Exercise("bike", 1.15, 0.12, _PEDAL, {"trunk.pitch": (0.6, 0.1), "root.z": (0.002, 0.0)}, _LEGS, 3.0),
-    "cycling_vertical": Exercise(
-        "bike", 1.15, 0.10, _PEDAL, {"root.z": (0.0015, 0.0), "trunk.pitch": (0.8, 0.1)}, _LEGS, 0.9
-    ),
+    "cycling": Exercise("bike", 1.15, 0.12, _PEDAL, {**_SADDLE, "root.z": (0.002, 0.0)}, _LEGS, 3.0),
+    "cycling_vertical": Exercise("bike", 1.15, 0.10, _PEDAL, _SADDLE, _LEGS, 0.6),
     "cycling_horizontal": Exercise(
-        "recumbent", 1.10, 0.10, _PEDAL, {"trunk.pitch": (0.5, 0.1), "root.x": (0.003, 0.1)}, _LEGS, 0.9
+        "recumbent",
+        1.10,
+        0.10,
+        _RECLINED,
+        {"trunk.pitch": (0.5, 0.1), "root.x": (0.003, 0.1), "root.z": (0.0018, 0.0)},
+        _LEGS,
+        0.6,
     ),
     "rowing": Exercise(
         "machine",
@@ -266,13 +281,14 @@ def hop(act: Act, hz: float, spread: float, contact: float, *, forward: float = 
     forward
         Metres between the places of landing, forth and back.
     arms
-        Amplitude of the arms in degrees.
+        Degrees that the arms swing while the feet are down; in flight they stay, and fall with the body.
     """
     clock = act.clock(act.draw(hz, spread) * (0.5 + 0.5 * act.who.tempo), 0.03)
     share = float(np.clip(act.draw(contact, 0.03) - 0.08 * (act.who.vigour - 1), 0.3, 0.85))
     x = turn() / share - 0.5
     push = np.where(np.abs(x) < 0.5, np.pi / (2 * share) * np.cos(np.pi * x), 0.0)
     down = np.cos(2 * np.pi * (turn() - share / 2))
+    swing = np.where(turn() < share, np.sin(np.pi * turn() / share) ** 2, 0.0)
     act.forces(clock, {"root.z": G * (push - 1)})
     act.hold({"thigh.pitch": -14.0, "shank.pitch": 14.0, "trunk.pitch": 5.0, "fore.pitch": -50.0})
     with act.during(act.envelope(0.12, 0.8)):
@@ -283,8 +299,8 @@ def hop(act: Act, hz: float, spread: float, contact: float, *, forward: float = 
                 "shank.pitch": 12.0 * down,
                 "trunk.pitch": 4.0 * down,
                 "pelvis.pitch": 4.0 * down,
-                "upper.pitch": arms * down,
-                "fore.pitch": arms * down,
+                "upper.pitch": arms * swing,
+                "fore.pitch": arms * swing,
             },
         )
         if forward:
