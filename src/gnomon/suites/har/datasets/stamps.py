@@ -54,7 +54,7 @@ class Repaired:
         return f"{100 * share:.0f} % of {self.stamps:,} stamps repeat or jump back, at most {100 * MOST_REPAIRED:g} %"
 
     def count(self, faults: Counter[str], what: str, where: str) -> None:
-        """Add what was met to counts of faults; `where` is the file or recording, of which nothing is used if refused."""
+        """Add what was met to counts of faults; `where` is the file or recording, told where it is refused."""
         if self.refused:
             first(faults, f"{what}: {REFUSED}", f"{where}, {self.wrong}")
             return

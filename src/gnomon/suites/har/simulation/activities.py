@@ -8,11 +8,11 @@ from functools import partial
 
 from gnomon.core.errors import InputError, some
 from gnomon.suites.har.simulation.act import Act
-from gnomon.suites.har.simulation.events import FALLS, TRANSITIONS, elevator, fall, kick, transition
+from gnomon.suites.har.simulation.events import FALLS, TRANSITIONS, elevator, fall, kick, pacing, transition
 from gnomon.suites.har.simulation.exercises import EXERCISES, exercise, hop
-from gnomon.suites.har.simulation.gait import DOWN, RUN, UP, WALK, Gait, go, turns
+from gnomon.suites.har.simulation.gait import DOWN, RUN, UP, WALK, Gait, go
 from gnomon.suites.har.simulation.hands import HANDWORK, handwork
-from gnomon.suites.har.simulation.postures import rest, shuffle, take
+from gnomon.suites.har.simulation.postures import rest, take
 
 Builder = Callable[[Act], object]
 _STRAIGHT = (1e4, 0.0)
@@ -81,13 +81,6 @@ def _basketball(act: Act) -> None:
     _bouts(act, {running: 0.2, walking: 0.4, dribbling: 0.3, hopping: 0.1}, 4.0)
 
 
-def _pacing(act: Act) -> None:
-    """Turn and shift about in an elevator."""
-    elevator(act)
-    turns(act, 3.0, 110.0)
-    shuffle(act, 0.8, 1.2)
-
-
 def _sports(act: Act) -> None:
     running = partial(go, gait=replace(_JOG, turns=(5.0, 90.0)))
     walking = partial(go, gait=replace(WALK, turns=(5.0, 90.0)))
@@ -108,7 +101,7 @@ def _table() -> dict[str, Builder]:
         "standing": partial(_keep, posture="standing"),
         "lying_side": partial(_keep, posture="side"),
         "standing_elevator": elevator,
-        "moving_elevator": _pacing,
+        "moving_elevator": pacing,
         "kicking": kick,
         "stairs": _stairs,
         "playing_basketball": _basketball,

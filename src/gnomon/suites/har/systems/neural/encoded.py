@@ -1,7 +1,7 @@
 """What LiMU-BERT and CrossHAR share: an encoder without labels, a classifier on top, fine-tuning both together.
 
 Zero-shot, the classifier learns the 87 labels from what the frozen encoder makes of nine tenths of the training
-windows, by Adam with a rate of 1e-3; the others choose the epoch. Fine-tuning begins with the pre-trained encoder and a
+windows, by Adam; the others choose the epoch. Fine-tuning begins with the pre-trained encoder and a
 classifier of random weights, as published, by AdamW with a rate of 1e-5 for the encoder and 1e-3 for the classifier.
 
 A model trains its classifier on units, which are windows or parts of them. Windows are read as they are needed; what
@@ -52,6 +52,8 @@ class Encoded(ABC):
     budgets: ClassVar[Mapping[str, Budget]]
     batches: ClassVar[Mapping[str, int]]
     """Units of a batch of the zero-shot classifier, by profile."""
+    rates: ClassVar[Mapping[str, float]] = {}
+    """Its rate of learning, by profile, where that is not :data:`HEAD_RATE`."""
     deviations: ClassVar[tuple[Deviation, ...]]
 
     def __init__(self) -> None:
@@ -241,7 +243,7 @@ class Encoded(ABC):
             {"head": self.head},
             self._epochs(pool, codes, kept, conditions),
             lambda batch: self._loss(*batch),
-            optimiser=training.torch().optim.Adam(self.head.parameters(), lr=HEAD_RATE),
+            optimiser=training.torch().optim.Adam(self.head.parameters(), lr=self.rates.get(profile, HEAD_RATE)),
             epochs=self.budgets[profile].classifier_epochs,
             seed=seed,
             validate=self._held(pool, codes, held) if len(held) else None,
