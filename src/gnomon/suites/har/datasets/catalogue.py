@@ -11,6 +11,7 @@ from gnomon.core.table import Cell, Column, Kind, Table
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets import REGISTRY, VARIANTS, Dataset, Place, Report, TableDataset, found
 from gnomon.suites.har.datasets.tables import load as load_tables
+from gnomon.suites.har.marks import simulated
 from gnomon.suites.har.recordings import CHANNELS, Manifest
 
 COUNTS = {"files": "files", "subjects": "people", "recordings": "recordings", "windows": "windows"}
@@ -80,6 +81,8 @@ def checked(folder: str, variant: str = "strict") -> Listing:
     reports = {name: dataset.check(places[0], variant) for name, (dataset, places) in there.usable.items()}
     notes = [f"{name}: {text}" for name, report in reports.items() for text in _told(folder, report, there[name][1])]
     notes += [f"{name}: error: {why}" for name, why in there.faults.items()]
+    marked = [name for name in reports if simulated(there[name][1][0].path, there[name][1][0].inside, name)]
+    notes += [f"simulated data, no recordings of people: {', '.join(marked)}"] if marked else []
     notes += ["rest: median length of the acceleration of people at rest, in m/s^2"] if reports else []
     if variant == "published" and any(REGISTRY[name].manifest.role != "train" for name in reports if name in REGISTRY):
         notes.append("windows are counted as cut once; a published run pre-cuts those of test sets, which makes more")
