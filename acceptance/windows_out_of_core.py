@@ -1,7 +1,9 @@
 """``gnomon run har`` on a million windows: an own dataset in forty tables, prepared, scored, audited, out of core.
 
-The windows take 2.9 GB on disk at 20 Hz. Counted is what the process cannot give back (``RssAnon``, with all its
-children); pages of files that are mapped are not, since the system drops them when it wants.
+The windows take 2.9 GB on disk at 20 Hz, and their scores 0.7 GB for each system; neither is ever in memory as a whole.
+What is in memory is a name, a hash and an answer for each of them, and what the audit makes of these. Counted is what
+the process cannot give back (``RssAnon``, with all its children); pages of files that are mapped are not, since the
+system drops them when it wants.
 """
 
 import os
@@ -22,7 +24,7 @@ from acceptance.support import Promise
 
 WINDOWS = int(os.environ.get("GNOMON_ACCEPT_WINDOWS", "1000000"))
 FILES, HZ, WINDOW_S, PER_RECORDING = 40, 5, 6, 50
-MOST_MB, FREE_BYTES = 1500, 12e9
+MOST_MB, FREE_BYTES = 2500, 12e9
 LABELS = ("walking", "jogging", "sitting")
 MANIFEST = """[dataset]
 name = "{name}"
