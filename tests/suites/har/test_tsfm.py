@@ -30,7 +30,7 @@ from gnomon.suites.har.systems.neural.tsfm_texts import phrasings  # noqa: E402
 
 SMOKE = Conditions(seed=3, classifier_seed=5, profile="smoke", least_updates=3)
 MOTION = {"sitting": (0.1, 0.4), "walking": (2.0, 1.8), "jogging": (6.0, 3.1)}
-ALIKE = {(50, 100): 0.003, (20, 50): 0.05, (20, 100): 0.06}
+ALIKE = {(50, 100): 0.005, (20, 50): 0.08, (20, 100): 0.1}
 """Median cosine distance below which the same smooth motion stays at two rates; 20 Hz hardly carries 8 Hz."""
 
 
@@ -174,11 +174,17 @@ def test_a_window_without_any_channel_is_refused():
 def test_patch_lengths_are_drawn_from_the_range_of_each_dataset():
     pieces = [windows(), windows(rate=20.0, dataset="there", patch_s=(1.5, 2.5, 0.5))]
     draw = tsfm_alignment.drawing(pieces, codes_of(*pieces), 12, 7)
-    drawn = [(one.piece, one.seconds) for epoch in range(40) for batch in draw(epoch) for one in batch.shares]
+    drawn = [
+        (one.piece, one.seconds)
+        for epoch in range(40)
+        for batch in draw(epoch)
+        for one in batch.shares
+        for _ in one.rows
+    ]
     assert {seconds for piece, seconds in drawn if piece == 0} == {1.0, 1.25, 1.5}
     assert {seconds for piece, seconds in drawn if piece == 1} == {1.5, 2.0, 2.5}
     shares = np.bincount([int(seconds * 4) for piece, seconds in drawn if piece == 0], minlength=7)[4:7]
-    assert (np.abs(shares / shares.sum() - 1 / 3) < 0.12).all()
+    assert (np.abs(shares / shares.sum() - 1 / 3) < 0.06).all()
 
 
 def test_batches_hold_every_window_with_its_own_label_and_repeat_for_an_epoch():
@@ -188,7 +194,11 @@ def test_batches_hold_every_window_with_its_own_label_and_repeat_for_an_epoch():
     for batch in first:
         own = [pieces[one.piece].labels[row] for one in batch.shares for row in one.rows.tolist()]
         assert own == [LABELS[code] for code in batch.labels.tolist()]
-    assert [len(batch) for batch in first] == [7, 7, 7, 3]
+        steps = [int(pieces[one.piece].rate_hz * one.seconds) for one in batch.shares]
+        sizes = [pieces[one.piece].signals.shape[1] for one in batch.shares]
+        assert len({size // step for size, step in zip(sizes, steps, strict=True)}) == 1
+    assert sum(map(len, first)) == 24
+    assert max(map(len, first)) <= 7
     assert [batch.labels.tolist() for batch in first] == [batch.labels.tolist() for batch in again]
     assert [batch.labels.tolist() for batch in first] != [batch.labels.tolist() for batch in other]
 
@@ -370,17 +380,19 @@ def motion(rate, count, seed):
     return dataclasses.replace(piece, signals=waves.transpose(0, 2, 1).astype(np.float32))
 
 
-def test_the_same_motion_embeds_alike_at_20_50_and_100_hz(words):
-    """With drawn and settled weights, so that motions lie apart: different ones have a median distance of about 0.4."""
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_same_motion_embeds_alike_at_20_50_and_100_hz(words, seed):
+    """With drawn and settled weights, so that motions lie apart: the median is also below an eighth of theirs."""
     model, pieces, codes = Tsfm(), [motion(50, 200, 9)], np.zeros(200, np.int64)
-    model.sizes, model.network = SIZES["cpu"], random_network()
+    model.sizes, model.network = SIZES["cpu"], random_network(seed=seed)
     work = tsfm_alignment.Aligning(model.network, model.sizes, model.texts, pieces, np.unique(codes))
-    work.settle(next(tsfm_alignment.drawing(pieces, codes, 200, 1)(0)).shares)
+    work.settle(list(tsfm_alignment.drawing(pieces, codes, 200, 1)(0)))
     found = {rate: model.embed(motion(rate, 48, 4)) for rate in (20, 50, 100)}
+    apart = np.median(1 - (found[50] @ found[50].T)[np.triu_indices(48, 1)])
+    assert apart > 0.4
     for (one, other), bound in ALIKE.items():
-        assert np.median(1 - (found[one] * found[other]).sum(axis=1)) < bound
-    apart = 1 - (found[50] @ found[50].T)[np.triu_indices(48, 1)]
-    assert np.median(apart) > 0.3
+        distance = np.median(1 - (found[one] * found[other]).sum(axis=1))
+        assert distance < min(bound, apart / 8)
 
 
 # The system
@@ -413,7 +425,8 @@ def test_nothing_is_answered_before_it_is_fitted():
 def test_facts_and_unit_vectors(fitted):
     model, pieces, facts = fitted
     assert facts["epochs"] == 2
-    assert facts["updates"] == facts["curve"]["updates"] == 4
+    draw = tsfm_alignment.drawing(pieces, codes_of(*pieces), 32, SMOKE.seed)
+    assert facts["updates"] == facts["curve"]["updates"] == sum(len(list(draw(epoch))) for epoch in range(2))
     assert facts["parameters"] == training.parameters(model.network)
     assert facts["text_encoder"]["name"] == "words"
     assert facts["patch_s"] == {"here": [1.0, 1.5, 0.25], "there": [1.5, 2.5, 0.5]}
@@ -453,19 +466,20 @@ def test_settling_takes_out_what_all_have_in_common(words):
         network = tsfm_network.network(SIZES["cpu"], words.width).eval()
     codes = codes_of(*pieces)
     work = tsfm_alignment.Aligning(network, SIZES["cpu"], model.texts, pieces, np.unique(codes))
-    shares = next(tsfm_alignment.drawing(pieces, codes, 40, 1)(0)).shares
+    batches = list(tsfm_alignment.drawing(pieces, codes, 40, 1)(0))
 
     def alike():
         with torch.no_grad():
-            found = tsfm_network.unit(work.represented(shares))
+            found = tsfm_network.unit(torch.cat([work.represented(one.shares) for one in batches]))
         return float((found @ found.T).mean())
 
     before = alike()
-    work.settle(shares)
+    work.settle(batches)
     assert before > 0.9
     assert alike() < 0.5
     with torch.no_grad():
-        assert float(work.represented(shares).mean(dim=0).abs().max()) < 1e-4
+        found = torch.cat([work.represented(one.shares) for one in batches])
+        assert float(found.mean(dim=0).abs().max()) < 1e-4
 
 
 def test_equal_seeds_give_equal_models_and_others_do_not(words):

@@ -157,6 +157,7 @@ class Encoded(ABC):
             "parameters": training.parameters(other.encoder, other.head),
             "encoder_moved": training.moved({"encoder": other.encoder}, before),
             "by": conditions.selection,
+            "windows": len(train),
             "held_windows": len(held),
             "curve": curve.facts(),
         }

@@ -39,7 +39,7 @@ DEVIATIONS = (
         "limubert",
         "zero-shot classifier",
         "700 epochs in batches of 128; slices dealt to training and validation",
-        "paper: 100 epochs in batches of 512; cpu: 10 in batches of 256 at five times the rate; windows dealt, then cut",
+        "paper: 100 epochs in batches of 512; cpu: 10 in batches of 256, rate 5e-3; windows dealt, then cut",
         "no slice of a window that is validated on is trained on",
     ),
     Deviation(

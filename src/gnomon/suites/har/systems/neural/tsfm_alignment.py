@@ -4,8 +4,8 @@ Conventions
 -----------
 - An epoch has as many draws as there are windows, with replacement: a window counts the more, the fewer windows its
   activity group has, up to :data:`CAP` times. So frequent activities do not drown the others.
-- A batch holds windows of several datasets. Those of one dataset go through the encoder together, at their own rate, in
-  patches of a length drawn anew for each batch from the range of the dataset; the loss is over all of them.
+- The length of the patches of every window drawn is drawn too, from the range of its dataset. A batch holds windows of
+  several datasets, each at its own rate, that have equally many patches; so all go through the encoder at once.
 - With probability :data:`REWORDED` the text of a label is one of its words in a template, else the label as it is.
 - AdamW; the learning rate rises over the first updates and then falls along half a cosine.
 
@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,15 +27,15 @@ from gnomon.core.tallies import Array
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.systems.neural import training, tsfm_loss, tsfm_network
 from gnomon.suites.har.systems.neural.tsfm_network import Sizes, features, gathered, represented, unit
-from gnomon.suites.har.systems.neural.tsfm_patches import Cut, lengths, patched
+from gnomon.suites.har.systems.neural.tsfm_patches import Cut, lengths, patched, steps_of
 from gnomon.suites.har.systems.neural.tsfm_texts import Texts, of_channels, phrasings
 from gnomon.suites.har.vocabulary import LABELS, group_of
 
 CAP = 20.0
 REWORDED = 0.8
 DECAY, CLIP = 1e-5, 1.0
-SETTLED = 256
-"""Windows on which drawn weights are settled."""
+SETTLED = 10
+"""Batches on which drawn weights are settled."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Share:
-    """What a batch has of one dataset: number of the piece, rows in it, and the length of patches in seconds."""
+    """What a batch has of one dataset in patches of one length: number of the piece, rows in it, seconds."""
 
     piece: int
     rows: Array
@@ -58,7 +59,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Batch:
-    """Windows by dataset, and for each, in that order, its label and which text of it is taken."""
+    """Windows by share, and for each, in that order, its label and which text of it is taken."""
 
     shares: tuple[Share, ...]
     labels: Array
@@ -78,20 +79,29 @@ def weights_of(codes: Array) -> Array:
 
 def drawing(windows: Sequence[Windows], codes: Array, size: int, seed: int) -> Callable[[int], Iterator[Batch]]:
     """Return what gives the batches of an epoch."""
-    ends = np.cumsum([len(piece) for piece in windows])
-    starts = ends - [len(piece) for piece in windows]
+    piece = np.repeat(np.arange(len(windows)), [len(one) for one in windows])
+    row = np.concatenate([np.arange(len(one)) for one in windows])
+    choices = [lengths(one.patch_s) for one in windows]
+    counts = [
+        [one.signals.shape[1] // steps_of(one.rate_hz, seconds) for seconds in own]
+        for one, own in zip(windows, choices, strict=True)
+    ]
     chances, wordings = weights_of(codes), len(phrasings("label"))
-
-    def share(piece: int, rows: Array, rng: np.random.Generator) -> Share:
-        return Share(piece, rows - starts[piece], float(rng.choice(lengths(windows[piece].patch_s))))
 
     def epoch(number: int) -> Iterator[Batch]:
         rng = generator(seed, "har", "tsfm", "batches", str(number))
         drawn = rng.choice(len(codes), size=len(codes), p=chances)
-        for start in range(0, len(drawn), size):
-            rows = np.sort(drawn[start : start + size])
-            piece = np.searchsorted(ends, rows, side="right")
-            shares = tuple(share(int(one), rows[piece == one], rng) for one in np.unique(piece))
+        choice = np.array([rng.integers(len(choices[one])) for one in piece[drawn].tolist()])
+        many = np.array([counts[one][own] for one, own in zip(piece[drawn].tolist(), choice.tolist(), strict=True)])
+        alike = [np.flatnonzero(many == count) for count in np.unique(many)]
+        parts = [own[start : start + size] for own in alike for start in range(0, len(own), size)]
+        for place in rng.permutation(len(parts)).tolist():
+            own = parts[place][np.lexsort((choice[parts[place]], piece[drawn[parts[place]]]))]
+            rows, kind = drawn[own], np.stack([piece[drawn[own]], choice[own]], axis=1)
+            shares = tuple(
+                Share(one, row[rows[(kind == (one, length)).all(axis=1)]], choices[one][length])
+                for one, length in np.unique(kind, axis=0).tolist()
+            )
             wording = np.where(rng.random(len(rows)) < REWORDED, rng.integers(1, wordings, len(rows)), 0)
             yield Batch(shares, codes[rows], wording)
 
@@ -110,20 +120,16 @@ class Aligning:
     """Codes of the labels, rising."""
 
     def represented(self, shares: Sequence[Share]) -> Any:
-        """Return vectors of windows, in their order; those with equally many patches go through together."""
-        torch, sensor = training.torch(), self.network["sensor"]
-        texts = [text for piece in self.windows for text in of_channels(piece)]
-        channels = tsfm_network.described(sensor, *self.texts.tokens(texts)).unflatten(0, (len(self.windows), -1))
-        cuts = [patched(self.windows[one.piece], one.rows, one.seconds) for one in shares]
-        counts = [cut.there.shape[1] for cut in cuts]
-        found: dict[int, Any] = {}
-        for count in sorted(set(counts)):
-            places = [place for place, own in enumerate(counts) if own == count]
-            rows = [len(shares[place].rows) for place in places]
-            of = np.repeat([shares[place].piece for place in places], rows)
-            joined = represented(sensor, self.sizes, Cut.join([cuts[k] for k in places]), channels[of])
-            found |= dict(zip(places, joined.split(rows), strict=True))
-        return torch.cat([found[place] for place in range(len(shares))])
+        """Return vectors of windows, which have equally many patches, in their order."""
+        sensor = self.network["sensor"]
+        asked = sorted({one.piece for one in shares})
+        texts = [text for piece in asked for text in of_channels(self.windows[piece])]
+        channels = tsfm_network.described(sensor, *self.texts.tokens(texts)).unflatten(0, (len(asked), -1))
+        of = np.repeat([asked.index(one.piece) for one in shares], [len(one.rows) for one in shares])
+        return represented(sensor, self.sizes, self._cut(shares), channels[of])
+
+    def _cut(self, shares: Sequence[Share]) -> Cut:
+        return Cut.join([patched(self.windows[one.piece], one.rows, one.seconds) for one in shares])
 
     def labelled(self, places: Array, wordings: Array) -> Any:
         """Return vectors of label texts: which of the labels, and which text of it."""
@@ -131,27 +137,28 @@ class Aligning:
         words = [phrasings(LABELS[self.seen[place]])[wording] for place, wording in asked.tolist()]
         return gathered(self.network["labels"], *self.texts.tokens(words))[of.reshape(-1)]
 
-    def settle(self, shares: Sequence[Share]) -> None:
+    def settle(self, batches: Sequence[Batch]) -> None:
         """Take out of the drawn weights what all windows, and all labels, have in common.
 
         Patches are normalised, so that what the convolutions find differs little from patch to patch, and all vectors
         point the same way at first. The layer over the convolutions takes them with mean 0 and spread 1, and the last
-        layers get a bias that brings the mean vector to 0, as seen on some windows and on the labels.
+        layers get a bias that brings the mean vector to 0, as seen in some batches and in the labels.
         """
-        torch, network = training.torch(), self.network
+        torch, sensor, labels = training.torch(), self.network["sensor"], self.network["labels"]
         with torch.no_grad():
-            cuts = [patched(self.windows[one.piece], one.rows, one.seconds) for one in shares]
-            there = [cut.there[:, :, None] & cut.mask[:, None, :] for cut in cuts]
-            sensor, layer = network["sensor"], network["sensor"]["token"][0]
-            rows = torch.cat([features(sensor, cut.patches)[own] for cut, own in zip(cuts, there, strict=True)])
-            spread, mean = torch.std_mean(rows, dim=0, correction=0)
+            spread, mean = torch.std_mean(torch.cat([self._found(one.shares) for one in batches]), dim=0, correction=0)
+            layer = sensor["token"][0]
             layer.weight /= spread.clamp(min=1e-6)
             layer.bias -= layer.weight @ mean
-            sensor["head"][-1].bias -= self.represented(shares).mean(dim=0)
+            sensor["head"][-1].bias -= torch.cat([self.represented(one.shares) for one in batches]).mean(dim=0)
             wordings = len(phrasings("label"))
             places = np.repeat(np.arange(len(self.seen)), wordings)
-            found = self.labelled(places, np.tile(np.arange(wordings), len(self.seen)))
-            network["labels"]["merge"][-1].bias -= found.mean(dim=0)
+            labels["merge"][-1].bias -= self.labelled(places, np.tile(np.arange(wordings), len(self.seen))).mean(dim=0)
+
+    def _found(self, shares: Sequence[Share]) -> Any:
+        """Return what the convolutions find in every patch and channel that is there."""
+        cut = self._cut(shares)
+        return features(self.network["sensor"], cut.patches)[cut.there[:, :, None] & cut.mask[:, None, :]]
 
 
 def align(work: Aligning, codes: Array, plan: Plan, seed: int) -> training.Curve:
@@ -162,8 +169,9 @@ def align(work: Aligning, codes: Array, plan: Plan, seed: int) -> training.Curve
     work.texts.add([text for name in names for text in phrasings(name)])
     frozen = work.texts.sentences([phrasings(name)[1] for name in names])
 
+    draw = drawing(work.windows, codes, plan.batch, seed)
     work.network.eval()
-    work.settle(next(drawing(work.windows, codes, SETTLED, seed)(-1)).shares)
+    work.settle(list(islice(draw(-1), SETTLED)))
 
     def loss(batch: Batch) -> Any:
         places = np.searchsorted(work.seen, batch.labels)
@@ -175,11 +183,11 @@ def align(work: Aligning, codes: Array, plan: Plan, seed: int) -> training.Curve
     optimiser = torch.optim.AdamW(
         [weight for module in modules.values() for weight in module.parameters()], lr=plan.rate, weight_decay=DECAY
     )
-    total = plan.epochs * -(-len(codes) // plan.batch)
+    total = sum(sum(1 for _ in draw(epoch)) for epoch in range(plan.epochs))
     return training.learn(
         "alignment",
         modules,
-        drawing(work.windows, codes, plan.batch, seed),
+        draw,
         loss,
         optimiser=optimiser,
         epochs=plan.epochs,
