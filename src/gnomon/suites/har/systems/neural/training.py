@@ -18,6 +18,7 @@ bit, whether the process was killed on the way or not. Checkpoints and models ar
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -50,7 +51,7 @@ __all__ = [
     "write",
 ]
 
-KEEP_S, KEEP_TIMES = 20.0, 20.0
+KEEP_S, KEEP_TIMES = float(os.environ.get("GNOMON_CHECKPOINT_S", "20")), 20.0
 """Between checkpoints there are at least so many seconds, and so many times what writing one takes."""
 
 KEPT = ("stale", "judged", "at", "total", "seen")
