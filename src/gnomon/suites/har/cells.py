@@ -186,7 +186,8 @@ def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     where = f"{arguments['system']} fine-tuned on {found.dataset}"
     scores = _score(model.scores, found, rows, len(classes), where, None)
     facts = dict(getattr(model, "facts", {}))
-    record = {"n_train": len(part.labelled), "fine_tuned": {"windows": len(part.labelled), **took, **facts}, "fitted": _facts(needs["fitted"])}
+    tuned = {"windows": len(part.labelled), **took, **facts}
+    record = {"n_train": len(part.labelled), "fine_tuned": tuned, "fitted": _facts(needs["fitted"])}
     _write(out, rows, best(scores, classes), record)
 
 
