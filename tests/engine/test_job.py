@@ -120,7 +120,7 @@ def test_memory_limit(node, options):
 
 def test_limits_need_processes(node, options):
     with pytest.raises(InputError, match="--executor processes"):
-        work(Plan([node("a", limits=Limits(seconds=1))]), options())
+        work(Plan([node("a", limits=Limits(seconds=1))]), options(executor="inline"))
 
 
 def test_order_does_not_matter(node, options, tmp_path):

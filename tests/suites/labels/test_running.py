@@ -183,7 +183,7 @@ def test_bad_input_is_named(truth, tmp_path, options, words):
         ({"features": ("placement",)}, "'placement' is not numeric"),
         ({"slice": ("nope",)}, "no column 'nope'"),
         ({"group": "nope"}, "no column 'nope'"),
-        ({"timeout": 1.0}, "--executor processes"),
+        ({"timeout": 1.0, "executor": "inline"}, "--executor processes"),
     ],
 )
 def test_bad_input_is_found_before_any_work(truth, tmp_path, options, words):
