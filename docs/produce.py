@@ -4,7 +4,9 @@
 commands of a page run one after another in one fresh folder; a line that starts with ``$ `` is a command, and what it
 prints to standard output follows. A backslash at the end continues a command. ``$ ... | head -5`` and the like are
 fine: a shell runs them; the first of a pipe may fail, if something is shown. ``examples`` is there.
-A block ``console real`` needs real data, in the folder that GNOMON_REAL_DATA names; without it, it stays as it is.
+A block ``console real`` needs real data, in the folder that GNOMON_REAL_DATA names, and one ``console models`` needs
+torch (the extra ``models``); without it, it stays as it is. What is trained is not checked: its last digits depend on
+the processor.
 """
 
 import argparse
@@ -13,21 +15,25 @@ import re
 import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```console( real)?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```console((?: real| models)*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def produced(text: str, folder: Path) -> str:
-    """Return a page with the output that its commands have now."""
+def produced(text: str, folder: Path, *, models: bool) -> str:
+    """Return a page with the output that its commands have now; blocks that train models stay unless asked for."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "COLUMNS": "120", "NO_COLOR": "1"}
 
     (folder / "examples").symlink_to(ROOT / "examples")
 
     def run(block: re.Match[str]) -> str:
-        if block[1] and not os.environ.get("GNOMON_REAL_DATA"):
+        needs = block[1].split()
+        if "real" in needs and not os.environ.get("GNOMON_REAL_DATA"):
+            return block[0]
+        if "models" in needs and not models:
             return block[0]
         out = []
         for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block[2], re.MULTILINE):
@@ -43,7 +49,7 @@ def produced(text: str, folder: Path) -> str:
                 raise SystemExit(f"$ {command}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}")
             shown = "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
             out.append(f"$ {command}\n{shown}")
-        return f"```console{block[1] or ''}\n" + "\n".join(out) + "```"
+        return f"```console{block[1]}\n" + "\n".join(out) + "```"
 
     return BLOCK.sub(run, text)
 
@@ -58,7 +64,7 @@ def main() -> int:
     for page in given.pages:
         before = page.read_text(encoding="utf-8")
         with tempfile.TemporaryDirectory() as folder:
-            after = produced(before, Path(folder))
+            after = produced(before, Path(folder), models=not given.check and find_spec("torch") is not None)
         if after != before:
             different.append(page)
             if not given.check:
