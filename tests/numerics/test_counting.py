@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from gnomon.core import compiling
 from gnomon.core.errors import InputError
 from gnomon.numerics import bytewise, counting
 from gnomon.numerics.counting import class_counts, confusion, pair_counts
@@ -363,6 +364,7 @@ class TestBadCodesPerCase:
 class TestCache:
     SCRIPT = """
 import numpy as np
+from gnomon.core import compiling
 from gnomon.numerics import bytewise, counting
 codes = np.zeros(100, np.uint8)
 for k in (3, 87, 300):
@@ -387,5 +389,5 @@ print(*(sum(kernel.stats.cache_hits.values()) for kernel in kernels))
                 raise RuntimeError("no locator available")
             return lambda function: function
 
-        monkeypatch.setattr(bytewise, "njit", njit)
-        assert bytewise.jit(len) is len
+        monkeypatch.setattr(compiling, "njit", njit)
+        assert compiling.jit(len) is len

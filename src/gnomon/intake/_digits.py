@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 
+from gnomon.core.compiling import jit_ieee
 from gnomon.intake.npy import Array
 
 SKIP, FLOAT, INTEGER, TEXT = range(4)
@@ -34,14 +35,6 @@ _PAIRS, _FOURS, _LOW = (np.uint64(n) for n in (0x00FF00FF00FF00FF, 0x0000FFFF000
 _ALL, _LARGEST, _SIGN = (np.uint64(n) for n in ((1 << 64) - 1, (1 << 63) - 1, 1 << 63))
 _UNSURE = np.uint64((1 << 9) - 1)  # low bits of the first product that a carry could run through
 _HIDDEN, _EXACT, _FRACTION = (np.uint64(n) for n in (1 << 52, 1 << 53, (1 << 52) - 1))
-
-
-def _jit(function: Any) -> Any:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True, error_model="numpy")(function)
 
 
 def _emit(function: Any) -> Any:
@@ -158,7 +151,7 @@ _DOUBLES = 8 * 2 * (MOST - LEAST + 1)
 _WHOLES = _DOUBLES + 8 * 23
 
 
-@_jit
+@jit_ieee
 def _product(a: Any, b: Any) -> Any:
     """Return the high and the low half of a 128-bit product."""
     a0, a1, b0, b1 = a & _LOW, a >> _HALF, b & _LOW, b >> _HALF
@@ -167,7 +160,7 @@ def _product(a: Any, b: Any) -> Any:
     return high + (middle >> _HALF) + (other >> _HALF) + (carry >> _HALF), (carry << _HALF) | (low & _LOW)
 
 
-@_jit
+@jit_ieee
 def _rounded(digits: Any, exponent: int, table: int) -> Any:
     """Return the bits of the double nearest to ``digits * 10**exponent``, and whether they are sure."""
     zeros = _leading_zeros(digits)
@@ -197,7 +190,7 @@ def _rounded(digits: Any, exponent: int, table: int) -> Any:
     return (mantissa & _FRACTION) | (np.uint64(power) << np.uint64(52)), True
 
 
-@_jit
+@jit_ieee
 def _blanks(at: int, separator: int) -> int:
     """Return the place after blanks."""
     while _byte(at) == _BLANK or (_byte(at) == _TAB and separator != _TAB):
@@ -205,13 +198,13 @@ def _blanks(at: int, separator: int) -> int:
     return at
 
 
-@_jit
+@jit_ieee
 def _is_over(at: int) -> Any:
     """Say whether a line ends here."""
     return _byte(at) == _NEWLINE or _byte(at) == _RETURN
 
 
-@_jit
+@jit_ieee
 def _run(at: int, digits: Any, table: int) -> Any:
     """Read digits behind those that are there, eight at a time: no branch depends on how many there are."""
     while True:
@@ -230,7 +223,7 @@ def _run(at: int, digits: Any, table: int) -> Any:
             return at, digits
 
 
-@_jit
+@jit_ieee
 def _significant(at: int, stop: int) -> int:
     """Count digits without the zeros in front; a point may be among them."""
     count = 0
@@ -240,7 +233,7 @@ def _significant(at: int, stop: int) -> int:
     return count
 
 
-@_jit
+@jit_ieee
 def _power(at: int) -> Any:
     """Read what follows an ``e``: the place after it, the exponent, and whether there was one."""
     down = _byte(at) == _MINUS
@@ -253,7 +246,7 @@ def _power(at: int) -> Any:
     return at, -power if down else power, at > first
 
 
-@_jit
+@jit_ieee
 def _float(at: int, table: int) -> Any:
     """Read a number: how it went, the place after it, its bits; ``SLOW`` where rounding it is left to Python."""
     negative = _byte(at) == _MINUS
@@ -289,7 +282,7 @@ def _float(at: int, table: int) -> Any:
     return DONE if sure else SLOW, at, bits | sign
 
 
-@_jit
+@jit_ieee
 def _integer(at: int, table: int) -> Any:
     negative = _byte(at) == _MINUS
     at += 1 if negative or _byte(at) == _PLUS else 0
@@ -300,7 +293,7 @@ def _integer(at: int, table: int) -> Any:
     return DONE, at, ~digits + _ONE if negative else digits
 
 
-@_jit
+@jit_ieee
 def _text(at: int, separator: int, end: int) -> Any:
     packed, first = _NONE, at
     while _byte(at) > _BLANK and _byte(at) != separator and _byte(at) != end and _byte(at) != _QUOTE:
@@ -310,7 +303,7 @@ def _text(at: int, separator: int, end: int) -> Any:
     return DONE if 0 < at - first <= 8 else JUNK, at, packed
 
 
-@_jit
+@jit_ieee
 def _missing(at: int, separator: int, end: int) -> int:
     """Return how many bytes a missing number has here, -1 where there is something else."""
     if _byte(at) | 32 == 110 and _byte(at + 1) | 32 == 97 and _byte(at + 2) | 32 == 110:
@@ -320,7 +313,7 @@ def _missing(at: int, separator: int, end: int) -> int:
     return -1
 
 
-@_jit
+@jit_ieee
 def _passed(at: int, separator: int, end: int) -> int:
     """Return where a cell that is not looked at ends."""
     while _byte(at) != separator and _byte(at) != end and _byte(at) != _NEWLINE:
@@ -330,7 +323,7 @@ def _passed(at: int, separator: int, end: int) -> int:
     return at - 1 if _byte(at) == _NEWLINE and _byte(at - 1) == _RETURN else at
 
 
-@_jit
+@jit_ieee
 def _cell(at: int, kind: int, separator: int, end: int, missing: bool, table: int) -> Any:
     """Read a cell between its quotes: how it went, the place after it, the bits of its value."""
     if kind == FLOAT:
@@ -347,7 +340,7 @@ def _cell(at: int, kind: int, separator: int, end: int, missing: bool, table: in
     return DONE, _passed(at, separator, end), _NONE
 
 
-@_jit
+@jit_ieee
 def _closed(at: int, after: int, separator: int, end: int) -> Any:
     """Look at what follows the last cell of a row, which ends at `after`: how it went, and the place of the newline."""
     apart = separator == _BLANK and at > after
@@ -363,7 +356,7 @@ def _closed(at: int, after: int, separator: int, end: int) -> Any:
     return DONE, at
 
 
-@_jit
+@jit_ieee
 def scan(
     text: Any, kinds: Any, separator: int, end: int, missing: bool, out: Any, slow: Any, state: Any, words: Any
 ) -> Any:

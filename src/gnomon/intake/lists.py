@@ -5,18 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from gnomon.core.compiling import jit
 
 
-def _jit(function: Any) -> Any:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True)(function)
-
-
-@_jit
+@jit
 def walk(data: Any, at: int, rows: int, lengths: Any, signed: Any, sizes: Any, big: bool, places: Any) -> int:
     """Return the byte after the last of `rows` rows that begin at byte `at`, or minus the number of a broken row.
 

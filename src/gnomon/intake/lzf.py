@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from gnomon.core.compiling import jit
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -63,15 +64,7 @@ def compress(data: Bytes) -> Bytes:
     return out[: int(_encode(np.ascontiguousarray(data), out, table))]
 
 
-def _jit(function: Any) -> Any:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True)(function)
-
-
-@_jit
+@jit
 def _decode(data: Any, out: Any) -> int:
     """Return how many bytes were written, or minus the number of bytes read when something was wrong."""
     i, o = 0, 0
@@ -103,7 +96,7 @@ def _decode(data: Any, out: Any) -> int:
     return o
 
 
-@_jit
+@jit
 def _put_literals(data: Any, start: int, end: int, out: Any, o: int) -> int:
     while start < end:
         length = min(end - start, _LITERALS)
@@ -115,7 +108,7 @@ def _put_literals(data: Any, start: int, end: int, out: Any, o: int) -> int:
     return o
 
 
-@_jit
+@jit
 def _put_copy(distance: int, length: int, out: Any, o: int) -> int:
     high = (distance - 1) >> 8
     if length - 2 < 7:
@@ -129,7 +122,7 @@ def _put_copy(distance: int, length: int, out: Any, o: int) -> int:
     return o + 1
 
 
-@_jit
+@jit
 def _encode(data: Any, out: Any, table: Any) -> int:
     """Copy greedily from the last place at which the next three bytes were seen; return the bytes written."""
     i, o, kept = 0, 0, 0  # bytes from `kept` to `i` wait to be written as literals

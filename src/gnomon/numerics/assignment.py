@@ -37,9 +37,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 from gnomon.numerics.boxes import Codes, Floats, Overlaps
-from gnomon.numerics.bytewise import jit
 from gnomon.numerics.matching1d import one_to_one
 
 Places = Callable[[], tuple[Codes, Codes]]

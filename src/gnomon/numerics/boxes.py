@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 from gnomon.numerics import polytopes
-from gnomon.numerics.bytewise import jit
 from gnomon.numerics.solids import ALIGNED, TILTED, Solids
 
 Codes = NDArray[np.int64]

@@ -26,9 +26,11 @@ from typing import Any, cast
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from gnomon.core.compiling import jit
 
 Bytes = NDArray[np.uint8]
 Counts = NDArray[np.int64]
@@ -102,14 +104,6 @@ def _whole_vectors(truth: Bytes, prediction: Bytes, width: int, part: int) -> It
         padded[0, : truth.size - whole] = truth[whole:]
         padded[1, : truth.size - whole] = prediction[whole:]
         yield padded[0], padded[1]
-
-
-def jit(function: Function) -> Function:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return cast(Function, njit(cache=True, nogil=True)(function))
-    except RuntimeError:  # no writable place for a cache
-        return cast(Function, njit(nogil=True)(function))
 
 
 def emit(function: Function) -> Function:

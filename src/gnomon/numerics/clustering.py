@@ -24,9 +24,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 from gnomon.numerics.neighbours import LARGEST, finite_points
 
 NOISE = -1

@@ -20,8 +20,9 @@ import numpy as np
 from numba import types
 from numpy.typing import ArrayLike, NDArray
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
-from gnomon.numerics.bytewise import MOST_CLASSES, emit, few, jit, many
+from gnomon.numerics.bytewise import MOST_CLASSES, emit, few, many
 
 Counts = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
@@ -120,7 +121,8 @@ def class_counts(
     columns, shape = _per_case(truth, prediction, case, n_classes, n_cases)
     _, m, k = shape
     tables = _zeros(m, k), _zeros(m, k), _zeros(m, k)
-    if not _count_classes(*map(_source, columns), shape, columns[1].low, tables):
+    first, second, third = map(_source, columns)
+    if not _count_classes(first, second, third, shape, columns[1].low, tables):
         _reject(columns)
     return tables
 
@@ -166,7 +168,8 @@ def pair_counts(
             "n_cases * n_classes * (n_classes + 1) below 2**63; count fewer cases at a time"
         )
     keys = np.empty(n, np.int64)
-    if not _number_cells(*map(_source, columns), shape, columns[1].low, keys):
+    first, second, third = map(_source, columns)
+    if not _number_cells(first, second, third, shape, columns[1].low, keys):
         _reject(columns)
     found, count = _runs(keys, cells)
     rest, prediction_code = np.divmod(found, k + 1)

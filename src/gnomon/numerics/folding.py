@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 
 BINS = 1 << 16
 """Bins that numbers are counted into to find quantiles."""
@@ -44,7 +44,8 @@ def quantiles(values: Array, shares: Sequence[float]) -> list[float]:
 
 
 def _within(values: Array, per_bin: float, first: int, last: int) -> Array:
-    return values[_inside(values, per_bin, first, last)]
+    found: Array = values[_inside(values, per_bin, first, last)]
+    return found
 
 
 def fold(distances: Array, codes: Array, groups: int, limits: Array) -> tuple[Array, Array, Array]:
@@ -86,7 +87,7 @@ def _count(values: Any, per_bin: float, counts: Any) -> None:
 
 
 @jit
-def _inside(values: Any, per_bin: float, first: int, last: int) -> Any:
+def _inside(values: Any, per_bin: float, first: int, last: int) -> Array:
     out = np.empty(len(values), dtype=np.bool_)
     for i in range(len(values)):
         place = int(float(values[i]) * per_bin)

@@ -22,7 +22,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from gnomon.core.compiling import jit_ieee
 
 LANES = _L = 16
 """Lanes of a row: the rows of 24 joints still fit into the first-level cache."""
@@ -55,21 +56,13 @@ _SWEEPS = 12
 _LARGEST = 1e300  # of sums of squares
 
 
-def _jit(function: Any) -> Any:
-    """Compile on first use, keep the machine code on disk where that is possible; division by zero is no error."""
-    try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True, error_model="numpy")(function)
-
-
-@_jit
+@jit_ieee
 def _three(rows: Any, at: int) -> Any:
     """Return a lane of three rows that follow one another."""
     return rows[at], rows[at + _L], rows[at + 2 * _L]
 
 
-@_jit
+@jit_ieee
 def _put(rows: Any, at: int, x: float, y: float, z: float) -> None:
     """Write a lane of three rows that follow one another."""
     rows[at] = x
@@ -77,7 +70,7 @@ def _put(rows: Any, at: int, x: float, y: float, z: float) -> None:
     rows[at + 2 * _L] = z
 
 
-@_jit
+@jit_ieee
 def _add(rows: Any, at: int, x: float, y: float, z: float) -> None:
     """Add to a lane of three rows that follow one another."""
     rows[at] += x
@@ -85,12 +78,12 @@ def _add(rows: Any, at: int, x: float, y: float, z: float) -> None:
     rows[at + 2 * _L] += z
 
 
-@_jit
+@jit_ieee
 def _joint(joints: Any, i: int, j: int) -> Any:
     return np.float64(joints[i, j, 0]), np.float64(joints[i, j, 1]), np.float64(joints[i, j, 2])
 
 
-@_jit
+@jit_ieee
 def _gather(truth: Any, prediction: Any, mask: Any, masked: bool, block: Any, rows: Any) -> None:
     """Transpose a block into rows relative to each sample's first visible joint; what is hidden becomes 0."""
     first, lanes = block
@@ -120,7 +113,7 @@ def _gather(truth: Any, prediction: Any, mask: Any, masked: bool, block: Any, ro
         _put(state, _APART + lane, b0 - a0, b1 - a1, b2 - a2)
 
 
-@_jit
+@jit_ieee
 def _centre(joints: int, rows: Any) -> None:
     """Subtract centroids and sum squares and products."""
     points, weights, _, state = rows
@@ -157,7 +150,7 @@ def _centre(joints: int, rows: Any) -> None:
             state[_APART + k * _L + lane] += state[_MEAN + (k + 3) * _L + lane] - state[_MEAN + k * _L + lane]
 
 
-@_jit
+@jit_ieee
 def _find_roots(state: Any, points: Any, root: Any) -> None:
     """Write the roots relative to the centroids: the middle of two joints, perhaps the same."""
     for k in range(6):
@@ -166,7 +159,7 @@ def _find_roots(state: Any, points: Any, root: Any) -> None:
             state[_ROOTS + k * _L + lane] = 0.5 * (one + two)
 
 
-@_jit
+@jit_ieee
 def _characterise(state: Any) -> None:
     """Write Horn's form and its characteristic polynomial; its largest eigenvalue is at most 1."""
     for lane in range(_L):
@@ -197,7 +190,7 @@ def _characterise(state: Any) -> None:
         state[_GOING + lane] = 1.0 if some else 0.0
 
 
-@_jit
+@jit_ieee
 def _newton(state: Any) -> None:
     """Descend to the largest eigenvalue; a lane that has arrived is left alone."""
     for _ in range(_STEPS):
@@ -217,7 +210,7 @@ def _newton(state: Any) -> None:
             break
 
 
-@_jit
+@jit_ieee
 def _eigenvectors(state: Any) -> None:
     """Take the largest column of the adjugate, times the adjugate once more, as the quaternion."""
     for lane in range(_L):
@@ -253,7 +246,7 @@ def _eigenvectors(state: Any) -> None:
         state[_GAPS + lane] = abs(a00 + a11 + a22 + a33)
 
 
-@_jit
+@jit_ieee
 def _rescue(state: Any, lanes: int, form: Any, vectors: Any) -> None:
     """Find by Jacobi's method what the adjugate cannot give; a NaN, from a step between equal roots, counts as that."""
     for lane in range(lanes):
@@ -268,7 +261,7 @@ def _rescue(state: Any, lanes: int, form: Any, vectors: Any) -> None:
                 state[_QUATERNION + row * _L + lane] = vectors[row, best]
 
 
-@_jit
+@jit_ieee
 def _jacobi(form: Any, vectors: Any) -> int:
     """Diagonalise a symmetric matrix in place, write its eigenvectors as columns, return which is the largest."""
     size = form.shape[0]
@@ -304,7 +297,7 @@ def _jacobi(form: Any, vectors: Any) -> int:
     return best
 
 
-@_jit
+@jit_ieee
 def _turn(state: Any) -> None:
     """Write rotations from quaternions, and the scale that goes best with each."""
     for lane in range(_L):
@@ -324,7 +317,7 @@ def _turn(state: Any) -> None:
         state[_SIZE + lane] = max(trace / spread, 0.0) if spread > 0.0 else 0.0
 
 
-@_jit
+@jit_ieee
 def _set_plain(state: Any, kind: int) -> None:
     """Write the factor and the shift of an alignment without rotation."""
     for lane in range(_L):
@@ -346,7 +339,7 @@ def _set_plain(state: Any, kind: int) -> None:
             state[_MAP + (k + 1) * _L + lane] = shift
 
 
-@_jit
+@jit_ieee
 def _measure_plain(joints: int, rows: Any) -> None:
     """Distances after a factor and a shift."""
     points, weights, far, state = rows
@@ -363,7 +356,7 @@ def _measure_plain(joints: int, rows: Any) -> None:
             state[_TOTAL + lane] += distance * weights[j * _L + lane]
 
 
-@_jit
+@jit_ieee
 def _measure_turned(joints: int, rows: Any) -> None:
     """Distances after a rotation, with or without scale, about the centroids."""
     points, weights, far, state = rows
@@ -382,7 +375,7 @@ def _measure_turned(joints: int, rows: Any) -> None:
             state[_TOTAL + lane] += distance * weights[j * _L + lane]
 
 
-@_jit
+@jit_ieee
 def _measure(kind: int, joints: int, rows: Any) -> None:
     """Write the distances after an alignment, and their sum over the visible joints."""
     state = rows[3]
@@ -399,7 +392,7 @@ def _measure(kind: int, joints: int, rows: Any) -> None:
         _measure_plain(joints, rows)
 
 
-@_jit
+@jit_ieee
 def distances(truth: Any, prediction: Any, mask: Any, root: Any, slots: Any, out: Any) -> None:
     """Measure all samples.
 
@@ -434,7 +427,7 @@ def distances(truth: Any, prediction: Any, mask: Any, root: Any, slots: Any, out
         _finish(state, first, lanes, out[2], out[3])
 
 
-@_jit
+@jit_ieee
 def _finish(state: Any, first: int, lanes: int, apart: Any, fine: Any) -> None:
     """Write how far the roots are apart, and whether all numbers of a sample were finite."""
     for lane in range(lanes):

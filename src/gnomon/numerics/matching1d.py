@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numerics.bytewise import jit
+from gnomon.core.compiling import jit
 from gnomon.numerics.segments import Codes, Floats, Track
 
 SLACK_S = 1e-6

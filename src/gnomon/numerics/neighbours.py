@@ -25,9 +25,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 
 CELL = 16
 """Most points of a cell; every cell holds more than half of it, if there are that many points."""

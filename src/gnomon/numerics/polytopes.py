@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.numerics.bytewise import jit
+from gnomon.core.compiling import jit
 
 _TETRAHEDRA = np.array([[0, 3, 5, 6], [7, 3, 5, 6], [4, 0, 5, 6], [2, 0, 3, 6], [1, 0, 3, 5]])
 """Of a box with vertices numbered by their signs, as binary digits x, y, z."""

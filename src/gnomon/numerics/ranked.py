@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 
 LANES = 64
 """Replicates that are scored together."""

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 from gnomon.numerics.neighbours import Cloud, cloud, nearest
 
 FEWEST = 3

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 
 LARGEST = 1e150
 """Coordinates that are not below this cannot be squared."""

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gnomon.numerics.bytewise import jit
+from gnomon.core.compiling import jit
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -26,12 +26,11 @@ from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
 from gnomon.suites.har import sources, systems
 from gnomon.suites.har.metrics import RATES, best
-from gnomon.suites.har.predictions import labels_of
 from gnomon.suites.har.protocol import Drawing, capped, split
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.splits import SEED
 from gnomon.suites.har.systems import Conditions
-from gnomon.suites.har.vocabulary import LABELS, mask
+from gnomon.suites.har.vocabulary import LABELS, asked_of, mask
 
 STATE, FACTS, ANSWERS = "model.pickle", "facts.json", "answers.parquet"
 ROWS, OPEN, OWN = "rows.npy", "scores_87.npy", "scores_own.npy"
@@ -193,7 +192,7 @@ def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
 
 def classes_of(windows: Windows) -> tuple[str, ...]:
     """Return the labels of a test dataset: its fixed list, or those that occur where it has none."""
-    return labels_of(windows.dataset, windows.labels)
+    return asked_of(windows.dataset, windows.labels)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ matters.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,7 +31,7 @@ from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, asked_of, mask
 
 TRUTH = ("id", "label", "subject", "recording", "dataset")
 SCORE = "score:"
@@ -151,16 +151,10 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
                 answers=answer.of(given, metric, own),
                 scoring=native(metric, options.text_aligned),
                 n_train=_one(trained, given, f"{source.where}: {metric} {dataset}"),
-                classes=labels_of(dataset, there),
+                classes=asked_of(dataset, there),
             )
         )
     return found
-
-
-def labels_of(dataset: str, there: Iterable[str]) -> tuple[str, ...]:
-    """Return the labels of a test dataset: its fixed list, or those that occur where it has none or another one."""
-    own, found = TEST_LABELS.get(dataset), set(there)
-    return own if own is not None and found <= set(own) else tuple(sorted(found))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ import functools
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
 
 CROSSINGS = 16
@@ -66,15 +66,7 @@ def reach_s(rate_hz: float, target_hz: float) -> float:
     return CROSSINGS / (2 * BAND * min(rate_hz, target_hz))
 
 
-def _jit(function: Any) -> Any:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True)(function)
-
-
-@_jit
+@jit
 def _gather(source: Any, positions: Any, weights: Any, reach: float, out: Any) -> None:
     """Sum samples by weight around each position; both ends are mirrors."""
     n, channels = source.shape

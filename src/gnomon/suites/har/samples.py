@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, partial
 
 import numpy as np
@@ -22,16 +21,14 @@ from gnomon.core.evidence import Finding
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array
 from gnomon.runs.auditing import TARGET
-from gnomon.suites.har.datasets.units import judge, judge_turning
+from gnomon.suites.har.datasets.units import RATE_SLACK, RATES_APART, judge, judge_turning
 from gnomon.suites.har.recordings import Manifest, Windows
 from gnomon.suites.har.scoring import case_id
 from gnomon.suites.har.sources import About
-from gnomon.suites.har.vocabulary import LABELS, group_of
+from gnomon.suites.har.vocabulary import LABELS, group_of, near
 
 SLACK_S = 1e-6
 """What rounding may add to a time."""
-RATE_SLACK, RATES_APART = 0.005, 1.1
-"""How far a measured rate may be from the stated one, and rates of recordings from one another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +129,7 @@ def untrained(windows: Windows) -> list[Finding]:
     odd = {label: windows.labels.count(label) for label in sorted(set(windows.labels) - set(LABELS))}
     if not odd:
         return []
-    near = {label: get_close_matches(label.lower().replace(" ", "_"), LABELS, 1) for label in odd}
-    said = [f"{label!r}{f' ({near[label][0]}?)' if near[label] else ''}" for label in odd]
+    said = [f"{label!r}{f' ({meant}?)' if (meant := near(label)) else ''}" for label in odd]
     text = f"{windows.dataset}: {sum(odd.values())} of {len(windows)} windows are not trained on, since their label is "
     text += f"none of the {len(LABELS)}: {', '.join(said[:8])}"
     remedy = "map labels to training labels in the manifest, table [labels]"

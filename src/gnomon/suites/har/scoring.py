@@ -28,9 +28,9 @@ from gnomon.runs.seal import hash_file
 from gnomon.suites.har import export
 from gnomon.suites.har.metrics import METRICS, RATES, SCORINGS, family, listed, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.predictions import Answers, Truth, labels_of, read_answers, read_truth
+from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
-from gnomon.suites.har.vocabulary import LABELS, SEVERE, TEST_LABELS, coverage, digest, group_of
+from gnomon.suites.har.vocabulary import LABELS, SEVERE, TEST_LABELS, asked_of, coverage, digest, group_of
 
 NOTHING = Answers("", "", (), (), (), (), (), "exact").table()
 """The table of a run without an answer."""
@@ -220,7 +220,7 @@ def _facts(answers: Sequence[Answers]) -> dict[str, Any]:
 
 def _covered(item: Answers) -> dict[str, Any]:
     counts = {label: item.truth.count(label) for label in dict.fromkeys(item.truth)}
-    found = asdict(coverage(item.dataset, counts, labels_of(item.dataset, counts)))
+    found = asdict(coverage(item.dataset, counts, asked_of(item.dataset, counts)))
     return {**found, "unmappable": list(found["unmappable"])}
 
 

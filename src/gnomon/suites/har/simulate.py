@@ -27,11 +27,11 @@ from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError, some
 from gnomon.engine.progress import QUIET, duration
 from gnomon.suites.har.distributions import DISTRIBUTIONS, Request
-from gnomon.suites.har.marks import MARK
+from gnomon.suites.har.marks import FINISHED, MARK, UNFINISHED
 from gnomon.suites.har.options import SimulateOptions
 
 BY = "gnomon simulate har"
-UNFINISHED, PART = "unfinished", ".part"
+PART = ".part"
 
 
 def simulate(options: SimulateOptions) -> list[Path]:
@@ -40,7 +40,7 @@ def simulate(options: SimulateOptions) -> list[Path]:
     record = {"by": BY, **{name: getattr(options, name) for name in ("subjects", "minutes", "seed")}}
     before = _checked(folder, record)
     folder.mkdir(parents=True, exist_ok=True)
-    state = _State(folder / MARK, record, {*before.get("datasets", ())} - {*names}, {*_unfinished(before), *names})
+    state = _State(folder / MARK, record, {*before.get(FINISHED, ())} - {*names}, {*_unfinished(before), *names})
     state.write()
     request = Request(options.seed, options.subjects, options.minutes)
     for _ in _told(_parts(folder, names, request, state), _total(names, options.subjects)):
@@ -113,7 +113,7 @@ def _checked(folder: Path, record: dict[str, Any]) -> dict[str, Any]:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is no folder; name one to write into")
     before = _before(folder / MARK) if there else {}
-    ours = {MARK, Path(MARK).with_suffix(PART).name, *before.get("datasets", ()), *_unfinished(before)}
+    ours = {MARK, Path(MARK).with_suffix(PART).name, *before.get(FINISHED, ()), *_unfinished(before)}
     strange = [os.fspath(path.relative_to(folder)) for path in there if path.name not in ours]
     if strange:
         raise InputError(
@@ -131,7 +131,7 @@ def _before(mark: Path) -> dict[str, Any]:
         found = json.loads(mark.read_bytes()) if mark.is_file() else {}
     except ValueError as error:
         raise InputError(f"{mark}: not what this verb writes; choose an empty folder") from error
-    lists = isinstance(found, dict) and all(isinstance(found.get(key, []), list) for key in ("datasets", UNFINISHED))
+    lists = isinstance(found, dict) and all(isinstance(found.get(key, []), list) for key in (FINISHED, UNFINISHED))
     return found if lists else {}
 
 

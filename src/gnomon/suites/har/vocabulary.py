@@ -12,7 +12,9 @@ Conventions
 
 from __future__ import annotations
 
+import difflib
 import hashlib
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -128,6 +130,8 @@ TEST_LABELS: Mapping[str, tuple[str, ...]] = {name: tuple(text.split()) for name
 """Labels of the four test sets."""
 MAIN = ("motionsense", "realworld", "mobiact")
 """Test sets whose mean is reported."""
+ALIKE = 0.85
+"""How much alike two labels are, from 0 to 1, of which one may have been meant for the other."""
 SEVERE = ("vtt_coniot",)
 """Test sets that are reported apart."""
 
@@ -194,6 +198,23 @@ def labels_of(dataset: str) -> tuple[str, ...]:
             f"{dataset!r} is not one of the test sets {', '.join(TEST_LABELS)}; give its labels where it is your own"
         )
     return TEST_LABELS[dataset]
+
+
+def asked_of(dataset: str, there: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels of a test dataset: its fixed list, or those that occur where it has none or another one."""
+    own, found = TEST_LABELS.get(dataset), set(there)
+    return own if own is not None and found <= set(own) else tuple(sorted(found))
+
+
+def near(label: str, known: Iterable[str] = LABELS) -> str:
+    """Return the known label that one may have meant, empty where none looks like it.
+
+    >>> near("Walking "), near("juggling")
+    ('walking', '')
+    """
+    plain = re.sub(r"[\s-]+", "_", label.strip().lower())
+    found = difflib.get_close_matches(plain, sorted(known), n=1, cutoff=ALIKE)
+    return found[0] if found else ""
 
 
 def mask(dataset: str, labels: Iterable[str] | None = None) -> Array:

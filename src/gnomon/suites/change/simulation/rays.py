@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 from gnomon.suites.change.simulation.parts import BOX, CYLINDER, HALF, YAW, Thing
 
 NOTHING = -1

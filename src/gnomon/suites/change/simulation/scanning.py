@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 from gnomon.suites.change.simulation.parts import Thing
 from gnomon.suites.change.simulation.rays import NOTHING, cast
 from gnomon.suites.change.simulation.rooms import Room

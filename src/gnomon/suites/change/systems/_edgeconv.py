@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import MissingExtraError
 from gnomon.core.tallies import Array
-from gnomon.numerics.bytewise import jit
 
 SLOPE = 0.2
 """Of leaky rectifiers, where negative."""

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gnomon.core.errors import InputError
-from gnomon.intake.documents import read_json
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets import (
     dsads,
@@ -29,13 +28,12 @@ from gnomon.suites.har.datasets import (
 from gnomon.suites.har.datasets.base import VARIANTS, Dataset, Faults, Report
 from gnomon.suites.har.datasets.places import Place, find, survey
 from gnomon.suites.har.datasets.tables import TableDataset, load, manifests, name_of
-from gnomon.suites.har.marks import LEVELS, MARK
+from gnomon.suites.har.marks import UNFINISHED, marked
 
 _TRAIN = (uci_har, hhar, pamap2, wisdm, dsads, ku_har, unimib, hapt, mhealth, recgym)
 _TEST = (motionsense, realworld, mobiact, vtt_coniot)
 REGISTRY: Mapping[str, Dataset] = {item.DATASET.name: item.DATASET for item in (*_TRAIN, *_TEST)}
 """Datasets that are known by name: those to train on, then those to test on."""
-UNFINISHED = "unfinished simulation"
 Entry = tuple[Dataset | TableDataset, list[Place]]
 """A dataset and its places, the one that is used first."""
 
@@ -83,29 +81,13 @@ def found(root: str | os.PathLike[str]) -> Found:
         except InputError as error:
             there.faults[name] = str(error)
         else:
-            if places and (mark := _unfinished(places[0], name)):
-                there.faults[name] = (
-                    f"{places[0]}: {UNFINISHED} ({shown(mark)} says so); simulate it again, or remove it"
-                )
+            if places and (mark := marked(places[0].path, places[0].inside, name, UNFINISHED)):
+                said = f"unfinished simulation ({shown(mark)} says so); simulate it again, or remove it"
+                there.faults[name] = f"{places[0]}: {said}"
             else:
                 there.usable.update({name: (dataset, places)} if places else {})
     _add_own(there, Path(root))
     return there
-
-
-def _unfinished(place: Place, name: str) -> Path | None:
-    """Return the mark that says that the simulation of a dataset was interrupted, None where none does."""
-    here = place.path / place.inside if place.path.is_dir() else place.path.parent
-    for folder in [here, *here.parents][: LEVELS + 1]:
-        path = folder / MARK
-        try:
-            found = read_json(path) if path.is_file() else {}
-        except InputError:  # somebody else's file
-            continue
-        names = found.get("unfinished") if isinstance(found, dict) else None
-        if isinstance(names, list) and name in names:
-            return path
-    return None
 
 
 def _add_own(there: Found, root: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections import Counter
@@ -15,16 +14,12 @@ from gnomon.core.errors import InputError, counted, some
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets.places import Files, Place, find, survey
 from gnomon.suites.har.datasets.stamps import REFUSED
-from gnomon.suites.har.datasets.units import G, judge, judge_turning, resting, turning
+from gnomon.suites.har.datasets.units import RATE_SLACK, RATES_APART, G, judge, judge_turning, resting, turning
 from gnomon.suites.har.recordings import Manifest, Recording, Short
-from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, near
 from gnomon.suites.har.windows import cut
 
 VARIANTS = ("published", "strict")
-UNLIKE = 1.1
-"""How many times the slowest recording the fastest may be before that is told."""
-ALIKE = 0.85
-"""How alike two labels are, of 1, before one is taken for a misspelling of the other."""
 PERSON = ("subject", "who", "user")
 """Groups of a member's name that hold the number of a person."""
 MOST_TOLD = 10
@@ -324,9 +319,9 @@ def _odd(manifest: Manifest, whole: Cohort, seen: Seen, faults: Faults) -> Itera
     if not seen.rates:
         return
     middle, least, most = float(np.median(seen.rates)), min(seen.rates), max(seen.rates)
-    if abs(middle / manifest.text_hz - 1) > 0.005:
+    if abs(middle / manifest.text_hz - 1) > RATE_SLACK:
         yield f"the stated rate is {manifest.text_hz:g} Hz, the measured one {middle:.4g} Hz, which is used"
-    if most > UNLIKE * least:
+    if most > RATES_APART * least:
         yield f"rates differ between recordings: {least:.4g} to {most:.4g} Hz; windows of all have one rate"
 
 
@@ -335,9 +330,8 @@ def misspelt(labels: Iterable[str], role: str) -> tuple[str, ...]:
     known = sorted({*LABELS, *(label for labels in TEST_LABELS.values() for label in labels)})
     told = []
     for label in sorted(set(labels) - set(known)):
-        near = difflib.get_close_matches(re.sub(r"[\s-]+", "_", label.strip().lower()), known, n=1, cutoff=ALIKE)
-        if near:
-            told.append(f"{shown(label, 60)!r} (did you mean {near[0]!r}?)")
+        if meant := near(label, known):
+            told.append(f"{shown(label, 60)!r} (did you mean {meant!r}?)")
         elif role == "train":
             told.append(f"{shown(label, 60)!r}")
     if not told:

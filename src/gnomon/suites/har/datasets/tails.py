@@ -7,13 +7,13 @@ text are a run; a file is passed over once to find the runs, and what a run hold
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
 import numpy as np
-from numba import njit
 
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 
 BLOCK = 4 << 20
@@ -100,15 +100,7 @@ def runs(file: IO[bytes], where: str, cells: int, *, line: int = 1, start: int =
     return [Run(first, end, number, tail) for (first, number, tail), end in zip(found, stops, strict=False)]
 
 
-def _jit(function: Callable[..., Any]) -> Any:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return njit(cache=True, nogil=True)(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True)(function)
-
-
-@_jit
+@jit
 def _changes(text: Any, ends: Any, cells: int, out: Any) -> int:
     """Write lines that end otherwise than the one before: first byte, number, and the bytes of the end.
 

@@ -25,6 +25,8 @@ NEAR = 0.1
 """How far the resting length may be from gravity, as a share of it."""
 STILL_MS2 = 1.0
 """What may be left of the resting length where gravity was removed."""
+RATE_SLACK, RATES_APART = 0.005, 1.1
+"""How far a measured rate may be from the stated one, and rates of recordings from one another."""
 MOVING = frozenset({"walking", "running", "jumping", "ascending_stairs", "descending_stairs", "stairs"})
 """Groups of labels in which people move all of their body."""
 TURNING_RAD_S = (0.02, 15.0)

@@ -7,10 +7,11 @@ of a single-precision number are found by trial: six digits are enough for most,
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
-from numba import njit
+
+from gnomon.core.compiling import jit_ieee
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 WHOLE, FIXED, GENERAL, SINGLE, POWERS, WORD = range(6)
@@ -28,15 +29,7 @@ _NAN = np.frombuffer(b"NaN", dtype=np.uint8)
 _SINGLE_LEAST, _SINGLE_MOST = 6, 9
 
 
-def _jit(function: Function) -> Function:
-    """Compile on first use and keep the machine code on disk where that is possible."""
-    try:
-        return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
-    except RuntimeError:  # no writable place for a cache
-        return cast(Function, njit(nogil=True, error_model="numpy")(function))
-
-
-@_jit
+@jit_ieee
 def _digits(out: Any, at: int, value: int, count: int) -> int:
     """Write a whole number with leading zeros to that many digits."""
     for place in range(at + count - 1, at - 1, -1):
@@ -45,7 +38,7 @@ def _digits(out: Any, at: int, value: int, count: int) -> int:
     return at + count
 
 
-@_jit
+@jit_ieee
 def _length(value: int) -> int:
     count = 1
     while count < 19 and value >= WHOLES[count]:
@@ -53,7 +46,7 @@ def _length(value: int) -> int:
     return count
 
 
-@_jit
+@jit_ieee
 def _whole(out: Any, at: int, value: int) -> int:
     if value < 0:
         out[at] = _MINUS
@@ -61,7 +54,7 @@ def _whole(out: Any, at: int, value: int) -> int:
     return _digits(out, at, value, _length(value))
 
 
-@_jit
+@jit_ieee
 def _decompose(value: float, count: int) -> tuple[int, int]:
     """Return the digits of a positive number, as a whole number of that many, and the power of its first digit."""
     power = int(np.floor(np.log10(value)))
@@ -75,7 +68,7 @@ def _decompose(value: float, count: int) -> tuple[int, int]:
     return scaled, power
 
 
-@_jit
+@jit_ieee
 def _plain(out: Any, at: int, digits: int, count: int, power: int, least: int) -> int:
     """Write digits with a point where the power of the first one puts it, and at least so many after the point."""
     while count > 1 and digits % 10 == 0 and count - 1 - power > least:
@@ -97,7 +90,7 @@ def _plain(out: Any, at: int, digits: int, count: int, power: int, least: int) -
     return _digits(out, at + 1, digits % WHOLES[after], after)
 
 
-@_jit
+@jit_ieee
 def _power(out: Any, at: int, digits: int, count: int, power: int, letter: int, width: int, least: int) -> int:
     """Write digits with a power of ten: one before the point; the power has a sign where it has a width."""
     while count > 1 + least and digits % 10 == 0:
@@ -119,7 +112,7 @@ def _power(out: Any, at: int, digits: int, count: int, power: int, letter: int, 
     return _digits(out, at, abs(power), max(width, _length(abs(power))))
 
 
-@_jit
+@jit_ieee
 def _fixed(out: Any, at: int, value: float, decimals: int) -> int:
     """Write as Python does a number that was rounded: no zeros at the end, but one digit after the point."""
     digits = int(np.rint(value * TENS[FARTHEST + decimals]))
@@ -132,7 +125,7 @@ def _fixed(out: Any, at: int, value: float, decimals: int) -> int:
     return _plain(out, at, digits, count, power, 1)
 
 
-@_jit
+@jit_ieee
 def _general(out: Any, at: int, value: float, count: int) -> int:
     """Write as C does with ``%g``: significant digits without zeros at the end."""
     digits, power = _decompose(value, count)
@@ -141,7 +134,7 @@ def _general(out: Any, at: int, value: float, count: int) -> int:
     return _plain(out, at, digits, count, power, 0)
 
 
-@_jit
+@jit_ieee
 def _single(out: Any, at: int, value: float) -> int:
     """Write as Java does a single-precision number: the fewest digits that give it back."""
     value = float(np.float32(value))
@@ -160,7 +153,7 @@ def _single(out: Any, at: int, value: float) -> int:
     return _plain(out, at, digits, count, power, 1)
 
 
-@_jit
+@jit_ieee
 def _number(out: Any, at: int, value: float, kind: int, digits: int) -> int:
     if np.isnan(value):
         out[at : at + 3] = _NAN
@@ -187,7 +180,7 @@ def _number(out: Any, at: int, value: float, kind: int, digits: int) -> int:
     return _power(out, at, scaled, digits, power, _SMALL_E, 3, digits - 1)
 
 
-@_jit
+@jit_ieee
 def write(
     kinds: Any,
     digits: Any,

@@ -6,21 +6,11 @@ Arrays are ``(3, d, n)``: value, first and second derivative of d quantities at 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numba import njit
 
+from gnomon.core.compiling import jit_ieee
 from gnomon.core.tallies import Array
-
-
-def _compiled(function: Any) -> Any:
-    """Compile on first use, keep the machine code on disk where that is possible."""
-    try:
-        return njit(cache=True, nogil=True, error_model="numpy")(function)
-    except RuntimeError:  # no writable place for a cache
-        return njit(nogil=True, error_model="numpy")(function)
-
 
 _RUN = 256
 _HALF_TURN = np.pi / 2
@@ -30,9 +20,9 @@ _S3, _S5, _S7, _S9, _S11, _S13, _S15 = (-1 / 6, 1 / 120, *((-1) ** k / math.fact
 _C2, _C4, _C6, _C8, _C10, _C12, _C14, _C16 = ((-1) ** k / math.factorial(2 * k) for k in range(1, 9))
 
 
-@_compiled
+@jit_ieee
 def sines(angles: Array, sine: Array, cosine: Array) -> None:
-    """Fill in sines and cosines by their series about the nearest quarter turn,; faster than a call each."""
+    """Fill in sines and cosines by their series about the nearest quarter turn; faster than a call each."""
     for i in range(len(angles)):
         quarter = math.floor(angles[i] / _HALF_TURN + 0.5)
         x = angles[i] - quarter * _HALF_TURN - quarter * _REST
@@ -50,7 +40,7 @@ def sines(angles: Array, sine: Array, cosine: Array) -> None:
         cosine[i] = -b if flip_cosine else b
 
 
-@_compiled
+@jit_ieee
 def locate(times: Array, knots: Array, even: float, index: Array, since: Array) -> None:
     """Find the piece of every time (`even` is the distance of the knots, or 0), and the time since its left knot."""
     last = len(knots) - 2
@@ -68,7 +58,7 @@ def locate(times: Array, knots: Array, even: float, index: Array, since: Array) 
         since[i] = times[i] - knots[k]
 
 
-@_compiled
+@jit_ieee
 def _cubics(index: Array, since: Array, factors: Array, out: Array) -> None:
     """Evaluate cubic polynomials; the factors of a piece are read once."""
     n = len(index)
@@ -89,7 +79,7 @@ def _cubics(index: Array, since: Array, factors: Array, out: Array) -> None:
             i = stop
 
 
-@_compiled
+@jit_ieee
 def polynomials(index: Array, since: Array, factors: Array, out: Array) -> None:
     """Evaluate polynomials ``(k, d, degree + 1)`` with two derivatives by Horner's rule."""
     degree = factors.shape[2] - 1
@@ -108,7 +98,7 @@ def polynomials(index: Array, since: Array, factors: Array, out: Array) -> None:
             out[0, row, i], out[1, row, i], out[2, row, i] = value, first, 2 * second
 
 
-@_compiled
+@jit_ieee
 def harmonics(phase: Array, sine: Array, cosine: Array, real: Array, imaginary: Array, out: Array) -> None:
     """Sum ``Re(c_k exp(i k phase))`` over k from 1, with two derivatives by time; c is ``(d, K)``.
 
@@ -147,7 +137,7 @@ def harmonics(phase: Array, sine: Array, cosine: Array, real: Array, imaginary: 
                 first[i] *= rate[i]
 
 
-@_compiled
+@jit_ieee
 def add(found: Array, rows: Array, values: Array) -> None:
     """Add values to some rows of what was found."""
     for k in range(len(rows)):
@@ -155,7 +145,7 @@ def add(found: Array, rows: Array, values: Array) -> None:
             found[d, rows[k]] += values[d, k]
 
 
-@_compiled
+@jit_ieee
 def add_product(found: Array, rows: Array, values: Array, gate: Array) -> None:
     """Add the product of values and one gate ``(3, n)``, with its derivatives."""
     for k in range(len(rows)):
@@ -166,7 +156,7 @@ def add_product(found: Array, rows: Array, values: Array, gate: Array) -> None:
             found[2, rows[k], i] += values[2, k, i] * gate[0, i] + 2 * first * gate[1, i] + value * gate[2, i]
 
 
-@_compiled
+@jit_ieee
 def sense(
     found: Array, sine: Array, cosine: Array, arms: Array, mount: Array, gravity: float, field: Array, out: Array
 ) -> None:
@@ -237,7 +227,7 @@ def sense(
         out[4, i, 2] = m20 * a + m21 * b + m22 * c
 
 
-@_compiled
+@jit_ieee
 def spoil(signal: Array, bias: Array, spread: float, noise: Array, limit: float) -> None:
     """Add bias and noise to samples ``(n, 3)``, and saturate them."""
     for i in range(len(signal)):
