@@ -20,7 +20,7 @@ CLASSIFIERS = ("limubert", "crosshar", "moment")
 ALIGNED = ("tsfm", "lanhar")
 MAIN = ("motionsense", "realworld", "mobiact")
 MOST_MINUTES = {len(CLASSIFIERS): 8.0, len(CLASSIFIERS) + len(ALIGNED): 15.0}
-SIZE = ("--subjects", "6", "--minutes", "4")
+SIZE = ("--subjects", "12", "--minutes", "8")
 
 
 def gnomon(*words: str) -> str:

@@ -138,3 +138,27 @@ def test_digits_are_those_of_the_measures(tmp_path, monkeypatch):
     monkeypatch.setattr(type(runs[0].measures[0]), "shown", Shown(100.0, "%", 5))
     columns = {column.key: column.digits for column in variants.gap(runs).columns}
     assert (columns["strict"], columns["published"], columns["gap"]) == (5, 5, 5)
+
+
+def test_published_figures_stand_beside_the_gap(both):
+    result, _ = both
+    runs = [
+        dataclasses.replace(
+            run,
+            manifest={
+                **run.manifest,
+                "facts": {
+                    **run.manifest["facts"],
+                    variants.REPORTED: {"time_accuracy": 0.75},
+                    variants.REPORTED_BY: "the authors",
+                },
+            },
+        )
+        for run in result.runs
+    ]
+    table = variants.gap(runs)
+    found = {row["measure"].value: row["reported"] for row in table.rows}
+    assert found["time accuracy"].value == 0.75
+    assert found["event macro f1"].why == "not reported"
+    assert "reported: the authors" in table.notes
+    assert "reported" not in {column.key for column in result.tables["variants"].columns}

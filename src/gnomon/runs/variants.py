@@ -28,6 +28,10 @@ SHOWN = 8
 """How many measures are set side by side."""
 DIFFERS = "differs_because"
 """The fact under which a suite says why a variant differs from the published one."""
+REPORTED = "reported"
+"""The fact under which a suite gives figures that others published for this system: by measure, in its own unit."""
+REPORTED_BY = "reported_by"
+"""The fact that says where such figures come from."""
 Key = tuple[str, str, str]
 
 
@@ -76,17 +80,21 @@ def gap(runs: Sequence[Run]) -> Table | None:
                 said.setdefault(text, {})[measure.common.replace("_", " ")] = None
             digits.append(column(measure).digits)
     most = max(digits, default=3)
+    cited = any(row["reported"].value is not None for row in rows)
     columns = (
         Column("system", "system"),
         Column("measure", "measure"),
         *(Column(name, name, "score", digits=most) for name in names),
         Column("gap", f"{names[-1]} - {names[0]}", "score", digits=most),
+        *((Column("reported", "reported", "score", digits=most),) if cited else ()),
     )
     given = any(row["gap"].low is not None for row in rows)
     notes = [_method(shown_families[0][0], names)] if given else []
     whose = {row["measure"].value for row in rows}
     notes += [f"{', '.join(own)}: {text}" if len(own) < len(whose) else text for text, own in said.items()]
     notes += _left_out(families, names)
+    sources = {str(run.manifest["facts"].get(REPORTED_BY, "")) for family in shown_families for run in family} - {""}
+    notes += [f"reported: {text}" for text in sorted(sources)] if cited else []
     notes += [str(text) for family in shown_families for run in family for text in _reasons(run)]
     title = f"{runs[0].suite}: {' and '.join(names)} side by side"
     return Table("variants", title, columns, tuple(rows), tuple(worst(tuple(dict.fromkeys(notes)))))
@@ -163,7 +171,13 @@ def _row(family: Sequence[Run], names: Sequence[str], measure: Measure, found: I
         "measure": Cell(titled(measure, measure.common)),
         **{name: cell(score, measure) for name, score in zip(names, scores, strict=True)},
         "gap": side,
+        "reported": _reported(family[0], measure),
     }
+
+
+def _reported(run: Run, measure: Measure) -> Cell:
+    value = run.manifest["facts"].get(REPORTED, {}).get(measure.common)
+    return Cell(None, why="not reported") if value is None else Cell(shown(float(value), measure))
 
 
 def _method(run: Run, names: Sequence[str]) -> str:

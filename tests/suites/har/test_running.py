@@ -3,6 +3,7 @@
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import gnomon
 from gnomon.core.errors import InputError
 from gnomon.runs.auditing import samples_of
-from gnomon.suites.har import protocol, samples, sources
+from gnomon.suites.har import protocol, running, samples, sources, systems
 from gnomon.suites.har.protocol import Drawing
 from gnomon.suites.har.splits import SEED
 from gnomon.suites.har.vocabulary import TEST_LABELS
@@ -476,3 +477,24 @@ def test_real_motionsense_from_dsads_and_wisdm(tmp_path):
         assert forest.find(f"accuracy[{metric}]").value > majority.find(f"accuracy[{metric}]").high
     assert forest.manifest["facts"]["coverage"]["motionsense"]["activities"] == len(TEST_LABELS["motionsense"])
     assert forest.manifest["protocol"]["split"]["seed"] == SEED
+
+
+def test_models_say_where_they_deviate():
+    spec = running.Spec("tsfm")
+    work = SimpleNamespace(
+        train={"strict": ()},
+        options=SimpleNamespace(profile="cpu"),
+        specs={"tsfm": spec},
+        cutting=lambda variant, role: "continuous",
+    )
+    own = running._deviations(work, "strict")
+    assert set(systems.find("tsfm").deviations) <= set(own)
+
+
+def test_published_figures_go_with_the_mean_of_the_same_datasets():
+    spec = running.Spec("tsfm")
+    found = running._reported(spec, ("mobiact", "motionsense", "realworld"))
+    assert found["reported"]["accuracy[zs-closed]"] == pytest.approx(0.511)  # 51.1 % in the published table
+    assert found["reported"]["macro_f1[sup-10]"] == pytest.approx(0.8)
+    assert running._reported(spec, ("motionsense",)) == {}
+    assert running._reported(running.Spec("majority"), ("mobiact", "motionsense", "realworld")) == {}

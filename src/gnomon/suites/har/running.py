@@ -24,14 +24,14 @@ from gnomon.engine.plan import Node, Plan
 from gnomon.engine.store import Store
 from gnomon.runs.auditing import SELECTION, TRIVIAL
 from gnomon.runs.run import Evaluation
-from gnomon.runs.variants import DIFFERS
+from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
 from gnomon.suites.har import assembling, cells, export, scoring, sources, systems
 from gnomon.suites.har import protocol as rules
 from gnomon.suites.har.metrics import METRICS, RATES, native
 from gnomon.suites.har.options import VARIANTS, RunOptions
 from gnomon.suites.har.predictions import Answers
 from gnomon.suites.har.recordings import MODEL_HZ
-from gnomon.suites.har.reference import Deviation
+from gnomon.suites.har.reference import CITED, FIGURES, REPORTED_ON, Deviation
 from gnomon.suites.har.sources import Located
 from gnomon.suites.har.splits import SEED, Mode
 
@@ -327,6 +327,7 @@ def _about(
         "untaught": data.untaught(),
         "rates_hz": {place: dict(one.rates) for place, one in data.about.items()},
         "deviations": [asdict(item) for item in _deviations(work, variant)],
+        **_reported(spec, main),
         TRIVIAL: systems.trivial(systems.find(spec.name)),
         **({DIFFERS: list(rules.DIFFERENT)} if variant == "strict" else {}),
         **_selection(work, variant, main or severe),
@@ -354,8 +355,24 @@ def _about(
 
 
 def _deviations(work: Work, variant: str) -> tuple[Deviation, ...]:
+    """Return where this work deviates from what was published: the protocol's own, then those of its models."""
     train = [one.name for one in work.train[variant]]
-    return rules.own_deviations(work.options.profile, list(work.specs), variant, work.cutting(variant, "test"), train)
+    own = rules.own_deviations(work.options.profile, list(work.specs), variant, work.cutting(variant, "test"), train)
+    models = dict.fromkeys(systems.find(spec.name) for spec in work.specs.values())
+    return (*own, *(item for model in models for item in getattr(model, "deviations", ())))
+
+
+def _reported(spec: Spec, main: Sequence[str]) -> dict[str, Any]:
+    """Return the published figures of a model, where the mean is over the same datasets as theirs."""
+    figures = FIGURES.get(spec.name, {})
+    if not figures or set(main) != set(REPORTED_ON):
+        return {}
+    pairs = {
+        f"{kind}[{metric}]": value / 100
+        for metric, both in figures.items()
+        for kind, value in zip(("accuracy", "macro_f1"), both, strict=True)
+    }
+    return {REPORTED: pairs, REPORTED_BY: CITED}
 
 
 def _selection(work: Work, variant: str, tested: Sequence[str]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from gnomon.suites.har.systems.neural.tsfm_network import SIZES, Sizes, gathered
 from gnomon.suites.har.systems.neural.tsfm_patches import patched
 from gnomon.suites.har.systems.neural.tsfm_texts import Texts, of_channels
 
-PLANS = {"smoke": Plan(2, 32, 1e-3, 0.1), "cpu": Plan(3, 32, 7e-4, 0.1), "paper": Plan(100, 512, 1e-4, 0.03)}
+PLANS = {"smoke": Plan(2, 32, 1e-3, 0.1), "cpu": Plan(6, 32, 7e-4, 0.1), "paper": Plan(100, 512, 1e-4, 0.03)}
 BUDGETS = {
     "smoke": Budget(0, 0, tune_epochs=2, held_windows=60),
     "cpu": Budget(0, 0, tune_epochs=4, tune_patience=2, held_windows=150),
@@ -116,7 +116,7 @@ class Tsfm:
             "tsfm",
             "size in profiles cpu and smoke",
             "384 wide, 4 blocks of 8 heads, 32 and 64 filters, dropout .1, 100 epochs",
-            "cpu 96 wide, 2 blocks of 4 heads, 16 and 32 filters, no dropout, 3 epochs; smoke less",
+            "cpu 96 wide, 2 blocks of 4 heads, 16 and 32 filters, no dropout, 6 epochs; smoke less",
             "lower scores",
         ),
     )
