@@ -18,16 +18,44 @@ def ids(findings):
     return [finding.id for finding in findings]
 
 
-@pytest.mark.parametrize("kind", ["derived-from-annotation", "derived-from-label", "derived-from-future"])
-def test_derived_blocks_are_found(kind):
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ("derived-from-annotation", "derived from what is to be predicted"),
+        ("derived-from-label", "derived from what is to be predicted"),
+        ("derived-from-future", "derived from what comes after their samples"),
+    ],
+)
+def test_derived_blocks_are_found(kind, why):
     (finding,) = input_blocks({"imu": "observed", "text": ("static", kind)})
     assert (finding.id, finding.severity) == ("label-derived-input", "error")
-    assert finding.evidence.endswith(f"1 of 2 input blocks are derived from what is to be predicted: text ({kind})")
+    assert finding.evidence == f"1 of 2 input blocks are {why}: text ({kind})"
+
+
+def test_blocks_of_the_whole_recording_are_found_apart_from_derived_ones():
+    blocks = {"text": "derived-from-label", "cloud": "whole-episode", "imu": "observed", "map": ("whole-episode",)}
+    derived, whole = input_blocks(blocks)
+    assert (derived.id, whole.id, whole.severity) == ("label-derived-input", "whole-recording-input", "error")
+    assert whole.evidence == (
+        "2 of 4 input blocks are made from the whole recording, so that they see the test part: "
+        "cloud (whole-episode); map (whole-episode)"
+    )
+    assert input_blocks({"cloud": "whole-episode"}, allowed=["cloud"]) == ()
+    assert ids(input_blocks(blocks, denied=["derived-from-label"])) == ["label-derived-input"]
+
+
+def test_a_block_of_two_wrong_kinds_is_named_for_each():
+    found = input_blocks({"text": ("whole-episode", "derived-from-label", "derived-from-annotation")})
+    assert ids(found) == ["label-derived-input", "whole-recording-input"]
+    assert found[0].evidence.endswith("text (derived-from-annotation, derived-from-label)")
+    assert found[1].evidence.endswith("text (whole-episode)")
 
 
 def test_a_task_may_deny_other_kinds():
     assert input_blocks({"hands": "observed"}) == ()
-    assert ids(input_blocks({"hands": "observed"}, denied=["observed"])) == ["label-derived-input"]
+    (finding,) = input_blocks({"hands": "observed"}, denied={"observed"})
+    assert finding.id == "label-derived-input"
+    assert finding.evidence == "1 of 1 input blocks are of a kind that the task denies: hands (observed)"
 
 
 def test_an_allow_list_refuses_the_rest_and_excuses_what_it_names():

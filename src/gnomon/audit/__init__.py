@@ -30,6 +30,7 @@ Modules:
 ``targets``     targets without variety, classes that were never seen
 ``results``     trivial baselines, no-op arms, coverage, identities, selection
 ``quantities``  units, frames and scales
+``sequences``   cuts of several tasks, clamped targets, invalid entries, overlapping units, tied ranks
 """
 
 import sys

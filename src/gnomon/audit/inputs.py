@@ -9,8 +9,15 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
 from gnomon.core.samples import Samples
 
-DENIED = ("derived-from-annotation", "derived-from-label", "derived-from-future")
-"""Kinds of blocks that no system may read unless a task says so."""
+WHOLE = "whole-episode"
+"""The kind of a block that was made once from a whole recording, before that was split."""
+DENIED = {
+    "derived-from-annotation": "derived from what is to be predicted",
+    "derived-from-label": "derived from what is to be predicted",
+    "derived-from-future": "derived from what comes after their samples",
+    WHOLE: "made from the whole recording, so that they see the test part",
+}
+"""Kinds of blocks that no system may read unless a task says so, and what is wrong with each."""
 BLOCK = "block:"
 """A tag of this prefix holds, per sample, the kind of the block that it names; empty where the sample lacks it."""
 FITTING = Split(("train",), ("val", "test"))
@@ -46,15 +53,7 @@ def input_blocks(
     if not kinds:
         raise InputError(f"input blocks: none given; name every block with its kind, or tag samples with '{BLOCK}NAME'")
     excused = set(allowed or ())
-    derived = {name: sorted(kind & set(denied)) for name, kind in kinds.items() if name not in excused}
-    derived = {name: bad for name, bad in derived.items() if bad}
-    findings = []
-    if derived:
-        text = f"{len(derived)} of {len(kinds)} input blocks are derived from what is to be predicted: " + some(
-            [f"{name} ({', '.join(bad)})" for name, bad in derived.items()], sentences=True
-        )
-        remedy = "leave them out of the input of this task"
-        findings.append(Finding("label-derived-input", "error", where, text, remedy))
+    findings = _of_kind({name: kind for name, kind in kinds.items() if name not in excused}, len(kinds), denied, where)
     foreign = sorted(kinds.keys() - excused) if allowed is not None else []
     if foreign:
         text = f"{len(foreign)} of {len(kinds)} input blocks are not among the {len(excused)} allowed: {some(foreign)}"
@@ -65,6 +64,23 @@ def input_blocks(
         remedy = "say of every block whether it was observed or derived, and from what"
         findings.append(Finding("input-untagged", "warning", where, text, remedy))
     return tuple(findings)
+
+
+def _of_kind(blocks: Mapping[str, set[str]], total: int, denied: Collection[str], where: str) -> list[Finding]:
+    """Find blocks of denied kinds, once for each thing that is wrong with them."""
+    reasons: dict[str, set[str]] = {}
+    for kind in sorted(denied):
+        reasons.setdefault(DENIED.get(kind, "of a kind that the task denies"), set()).add(kind)
+    findings = []
+    for why, wrong in reasons.items():
+        named = [f"{name} ({', '.join(sorted(kind & wrong))})" for name, kind in blocks.items() if kind & wrong]
+        if named:
+            text = f"{len(named)} of {total} input blocks are {why}: {some(named, sentences=True)}"
+            whole = WHOLE in wrong
+            found = "whole-recording-input" if whole else "label-derived-input"
+            remedy = "make them from the training part alone" if whole else "leave them out of the input of this task"
+            findings.append(Finding(found, "error", where, text, remedy))
+    return findings
 
 
 def fit_provenance(

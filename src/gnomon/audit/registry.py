@@ -59,8 +59,8 @@ _ALL = (
     ),
     Check(
         "input-blocks",
-        "input blocks that were derived from labels or from the future, or are not on the allow-list",
-        ("label-derived-input", "input-not-allowed", "input-untagged"),
+        "input blocks derived from labels, from the future or from the whole recording, or not on the allow-list",
+        ("label-derived-input", "whole-recording-input", "input-not-allowed", "input-untagged"),
         "inputs:input_blocks",
     ),
     Check(
@@ -163,6 +163,36 @@ _ALL = (
         "a selection metric that is not reported, or a selection that looked at test samples",
         ("selection-metric-not-reported", "selected-on-test", "selected-elsewhere"),
         "results:selection",
+    ),
+    Check(
+        "cut-points",
+        "tasks over the same recordings of which one trains on what another tests",
+        ("cuts-differ",),
+        "sequences:cut_points",
+    ),
+    Check(
+        "clamped-targets",
+        "samples whose target is nearer than the declared horizon",
+        ("target-clamped",),
+        "sequences:clamped_targets",
+    ),
+    Check(
+        "invalid-values",
+        "entries that are marked as invalid and were scored or fitted as values",
+        ("invalid-as-values",),
+        "sequences:invalid_values",
+    ),
+    Check(
+        "overlapping-units",
+        "units that are counted or resampled as independent, although most samples overlap one of another unit",
+        ("overlapping-units",),
+        "sequences:overlapping_units",
+    ),
+    Check(
+        "tied-ranks",
+        "ranking scores that hang on the order of ties, and identical queries with different answers",
+        ("ties-decide", "duplicate-queries"),
+        "sequences:tied_ranks",
     ),
 )
 

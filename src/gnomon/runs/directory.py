@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from gnomon.core.canonical import encode_pretty
-from gnomon.core.errors import InputError, WorkError
+from gnomon.core.errors import GnomonError, InputError, WorkError
 from gnomon.core.measure import Measure
 from gnomon.inference.scoring import Score
 from gnomon.intake.writing import write_table
@@ -96,6 +96,10 @@ def _fill(folder: Path, run: Run) -> None:
         write_table(run.table, folder / "predictions.parquet")
     if run.samples is not None:
         samples.write(run.samples, folder)
+    for name, content in run.files.items():
+        if Path(name).name != name or (folder / name).exists():
+            raise GnomonError(f"a run cannot have a further file {name!r}: no plain name, or taken")
+        (folder / name).write_bytes(content)
     (folder / seal.NAME).write_bytes(seal.make(folder))
 
 

@@ -60,6 +60,8 @@ class Evaluation:
     """What the system was trained and tested on, for the checks of a split; none where nothing was trained."""
     audit: Audit | None = None
     """Checks that the suite made itself; all others that a run allows are made from what is above."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files of the run directory by name, such as tables that users of a protocol expect."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Run:
     """The checks among them that the suite made itself."""
     samples: Samples | None = None
     """Only in memory; :func:`gnomon.runs.auditing.samples_of` reads those of a stored run."""
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files, until they are written."""
 
     @property
     def suite(self) -> str:
@@ -160,6 +164,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
         table=evaluation.table,
         samples=evaluation.samples,
+        files=evaluation.files,
         suite_made=() if evaluation.audit is None else evaluation.audit.made,
     )
     audit = auditing.audited(run, evaluation.audit)

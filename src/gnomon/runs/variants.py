@@ -25,7 +25,9 @@ from gnomon.runs.run import Run
 from gnomon.runs.tables import cell, column, shown, titled, worst
 
 SHOWN = 8
-"""How many measures are set side by side."""
+"""How many measures are set side by side, unless a protocol says otherwise."""
+HEADLINES = "headlines"
+"""The setting under which a protocol says how many of its first measures are its headlines."""
 DIFFERS = "differs_because"
 """The fact under which a suite says why a variant differs from the published one."""
 REPORTED = "reported"
@@ -74,13 +76,15 @@ def gap(runs: Sequence[Run]) -> Table | None:
     said: dict[str, dict[str, None]] = {}
     for family in shown_families:
         for measure in _shared(family):
+            if not any(_has(run, measure) for run in family):
+                continue
             found = difference(family[0], family[-1], measure.common)
             rows.append(_row(family, names, measure, found))
             for text in found.notes if found.low is not None else _undefined(found):
                 said.setdefault(text, {})[measure.common.replace("_", " ")] = None
             digits.append(column(measure).digits)
     most = max(digits, default=3)
-    cited = any(row["reported"].value is not None for row in rows)
+    cited = any(row["reported"].value != "" for row in rows)
     columns = (
         Column("system", "system"),
         Column("measure", "measure"),
@@ -175,9 +179,15 @@ def _row(family: Sequence[Run], names: Sequence[str], measure: Measure, found: I
     }
 
 
+def _has(run: Run, measure: Measure) -> bool:
+    """Say whether a run has anything to score by a measure."""
+    score = run.find(_measure(run, measure.common).name)
+    return score is not None and score.n > 0
+
+
 def _reported(run: Run, measure: Measure) -> Cell:
     value = run.manifest["facts"].get(REPORTED, {}).get(measure.common)
-    return Cell(None, why="not reported") if value is None else Cell(shown(float(value), measure))
+    return Cell("") if value is None else Cell(shown(float(value), measure))
 
 
 def _method(run: Run, names: Sequence[str]) -> str:
@@ -228,4 +238,5 @@ def _aligned(family: Sequence[Run]) -> bool:
 
 def _shared(family: Sequence[Run]) -> list[Measure]:
     common = set.intersection(*({measure.common for measure in run.measures} for run in family))
-    return [measure for measure in family[0].measures if measure.common in common][:SHOWN]
+    most = int(family[0].manifest["protocol"]["settings"].get(HEADLINES, SHOWN))
+    return [measure for measure in family[0].measures if measure.common in common][:most]

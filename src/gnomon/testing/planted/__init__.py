@@ -9,9 +9,10 @@ from collections.abc import Callable
 from gnomon.testing.planted.callables import CALLABLES, selected
 from gnomon.testing.planted.case import Findings, Outcome, Planted
 from gnomon.testing.planted.numbers import NUMBERS
+from gnomon.testing.planted.sequences import SEQUENCES
 from gnomon.testing.planted.splits import SPLITS, described, nearly
 
-PLANTED: tuple[Planted, ...] = (*SPLITS, *CALLABLES, *NUMBERS)
+PLANTED: tuple[Planted, ...] = (*SPLITS, *CALLABLES, *NUMBERS, *SEQUENCES)
 
 DRAWN: dict[str, Callable[[bool, int], Findings]] = {
     "near-duplicates": nearly,

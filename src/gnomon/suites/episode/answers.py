@@ -1,0 +1,214 @@
+"""What a system answered for the test samples of one task: kept on disk, tallied by segment, shown as rows.
+
+Forms
+-----
+codes
+    One of ``classes`` per sample (label, binary and pair tasks).
+sets
+    ``(n, classes)`` booleans (object relevance).
+vectors
+    ``(n, d)`` numbers (forecast, reconstruction and both retrieval tasks). A number that was never valid in training
+    has no answer; it counts as 0, and is counted.
+
+Truth is made anew from the annotation whenever answers are tallied; it is no part of what is kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.canonical import encode_pretty
+from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.ledgers import Ledger
+from gnomon.core.signals import NONE, Labels, LabelSets, Vectors
+from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.measures import classification, multilabel, regression, retrieval, trajectories
+from gnomon.measures._standings import ledger as rank_rows
+from gnomon.measures._tasks import family
+from gnomon.measures.regression import MaskedVectors
+from gnomon.measures.trajectories import Trajectories
+from gnomon.suites.episode.frames import WORLD
+from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.measured import LABELS, SETS
+from gnomon.suites.episode.tasks.declared import Task
+from gnomon.suites.episode.tasks.sampling import TaskData
+
+ANSWERS, FACTS = "answers.npz", "facts.json"
+JOINTS = 42
+GROUNDING = "caption_grounding"
+ROW = ("task", "sample", "episode", "segment", "truth", "prediction", "value")
+"""Columns of the table of a run; ``value`` is an error or a rank where the answer is a vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """Answers of one system for one task, in the order of the test samples."""
+
+    task: Task
+    ids: tuple[str, ...]
+    values: Array
+    classes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        wanted = {"codes": 1, "sets": 2, "vectors": 2}[form(self.task.kind)]
+        if self.values.ndim != wanted or len(self.values) != len(self.ids):
+            raise InputError(
+                f"{self.task.name}: expected {len(self.ids)} answers in {wanted} dimension(s), but got "
+                f"{self.values.shape}"
+            )
+
+    def write(self, out: Path) -> None:
+        """Keep the answers."""
+        np.savez(
+            out / ANSWERS, values=self.values, ids=np.array(self.ids), classes=np.array(self.classes, dtype=np.str_)
+        )
+        (out / FACTS).write_bytes(encode_pretty(dict(self.facts)))
+
+    @staticmethod
+    def read(task: Task, folder: Path) -> Answers:
+        """Read what was kept."""
+        facts: dict[str, Any] = json.loads((folder / FACTS).read_bytes())
+        with np.load(folder / ANSWERS, allow_pickle=False) as file:
+            ids, classes = (tuple(file[name].tolist()) for name in ("ids", "classes"))
+            return Answers(task, ids, file["values"], classes, facts)
+
+    @property
+    def digest(self) -> str:
+        """Hash of the answers."""
+        content = hashlib.sha256(repr((self.values.dtype.str, self.values.shape, self.classes)).encode())
+        content.update(np.ascontiguousarray(self.values).data)
+        return content.hexdigest()[:16]
+
+
+@dataclass(frozen=True, eq=False)
+class Tallied:
+    """Tallies and rows of ledgers of one task over all cases, and its rows of the table of a run."""
+
+    tallies: dict[str, Tallies]
+    ledgers: dict[str, Ledger]
+    rows: list[tuple[Any, ...]]
+    facts: dict[str, Any]
+
+
+def tallied(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+    """Compare answers with the truth of the test samples; ``case`` holds the case of each."""
+    ids = tuple(data.ids[place] for place in test.tolist())
+    if answers.ids != ids:
+        raise InputError(
+            f"{data.task.name}: answers are for {len(answers.ids)} samples, expected the {len(ids)} test ones"
+        )
+    kind = form(data.task.kind)
+    done = {"codes": _codes, "sets": _sets, "vectors": _vectors}[kind](answers, data, test, case, n_cases)
+    place = [(data.task.name, data.ids[k], data.episode[k], data.segment[k]) for k in test.tolist()]
+    rows = [(*own, *shown) for own, shown in zip(place, done.rows, strict=True)]
+    return Tallied(done.tallies, done.ledgers, rows, done.facts)
+
+
+def _codes(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+    truth = [data.labels[place] for place in test.tolist()]
+    given = [answers.classes[code] if code >= 0 else "" for code in answers.values.tolist()]
+    classes = tuple(sorted({*truth, *given, *data.task.classes} - {""}, key=natural_key))
+    code = {label: index for index, label in enumerate(classes)} | {"": NONE}
+    true, said = (Labels(np.array([code[x] for x in side], dtype=np.int64), classes) for side in (truth, given))
+    found = classification.tally_cases(true, said, case, n_cases)
+    rows = [(t, p, None) for t, p in zip(truth, given, strict=True)]
+    return Tallied({family(LABELS, data.task.name): found}, {}, rows, {})
+
+
+def _sets(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+    truth = [data.sets[place] for place in test.tolist()]
+    given = [frozenset(np.array(answers.classes, dtype=object)[row].tolist()) for row in answers.values]
+    classes = tuple(sorted({name for side in (truth, given) for one in side for name in one}, key=natural_key))
+    true, said = (LabelSets(_members(side, classes), classes) for side in (truth, given))
+    found = multilabel.tally_cases(true, said, case, n_cases)
+    rows = [("|".join(sorted(t)), "|".join(sorted(p)), None) for t, p in zip(truth, given, strict=True)]
+    return Tallied({family(SETS, data.task.name): found}, {}, rows, {})
+
+
+def _members(sets: Sequence[frozenset[str]], classes: Sequence[str]) -> Array:
+    place = {name: index for index, name in enumerate(classes)}
+    out = np.zeros((len(sets), len(classes)), dtype=np.bool_)
+    for row, names in enumerate(sets):
+        out[row, [place[name] for name in names]] = True
+    return out
+
+
+def _vectors(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+    truth = data.y(test)
+    valid = data.valid(test)
+    if valid is None:
+        raise GnomonError(f"{data.task.name}: a task that is answered by vectors has a mask")
+    given = answers.values.astype(np.float64)
+    unknown = ~np.isfinite(given)
+    given = np.where(unknown, 0.0, given)
+    facts = {"never_valid_in_training": int(unknown.any(axis=0).sum())} if unknown.any() else {}
+    if data.task.kind == "retrieval":
+        done = _ranked(data, np.where(valid, truth, 0), np.where(valid, given, 0), case, n_cases)
+    else:
+        done = _compared(data, truth, given, valid, case, n_cases)
+    digest = answers.digest
+    rows = [("", digest, value) for value in done.rows]
+    return Tallied(done.tallies, done.ledgers, rows, {**done.facts, **facts})
+
+
+def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: int) -> Tallied:
+    """Rank: a caption looks for its window among projected ones, a projection for its own among true windows.
+
+    Windows that are captioned in the same words are all right answers in ``strict``; in ``published`` only the
+    window of the query itself is.
+    """
+    asked, there = (truth, given) if data.task.name == GROUNDING else (given, truth)
+    pool = hashlib.sha256("\n".join(data.ids).encode()).hexdigest()[:16]
+    named = f"{data.task.name} {len(there)} {pool}"
+    right = alike(truth) if data.task.name == GROUNDING and data.variant == "strict" else None
+    found = retrieval.rankings(queries=asked, candidates=there, positives=right, pool=named)
+    name = data.task.name
+    rows = rank_rows(found, case)
+    ledgers = {family(retrieval.RANKS, name): rows}
+    tallies = {family("retrieval", name): retrieval.tally_cases(found, case, n_cases)}
+    queries = [hashlib.sha256(np.ascontiguousarray(row).data).hexdigest() for row in asked]
+    first = {tuple(one): name for one, name in zip(right or (), queries, strict=bool(right))}
+    facts = {
+        "candidates": len(there),
+        "distinct_queries": len(set(queries)),
+        "queries": queries,
+        "positives": [first[tuple(one)] for one in right] if right else None,
+    }
+    return Tallied(tallies, ledgers, rows.columns["rank"].tolist(), facts)
+
+
+def alike(truth: Array) -> list[list[int]]:
+    """Return, for every row, the rows that equal it, itself among them."""
+    groups: dict[bytes, list[int]] = {}
+    keys = [np.ascontiguousarray(row + 0.0).tobytes() for row in truth]  # negative zeros become zeros
+    for place, key in enumerate(keys):
+        groups.setdefault(key, []).append(place)
+    return [groups[key] for key in keys]
+
+
+def _compared(data: TaskData, truth: Array, given: Array, valid: Array, case: Array, n_cases: int) -> Tallied:
+    name = data.task.name
+    tallies = {
+        family("regression", name): regression.tally_cases(
+            MaskedVectors(truth.astype(np.float64), valid=valid), Vectors(given), case, n_cases
+        )
+    }
+    errors = np.where(valid, np.abs(given - truth), 0.0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1)
+    if data.task.metric == "mpjpe":
+        shape = (len(truth), data.task.horizon, JOINTS, 3)
+        # Both are relative to the root; published mixes frames, which the audit says and no score can mend.
+        sides = [Trajectories.of(truth.reshape(shape), valid.reshape(shape)[..., 0], WORLD)]
+        sides.append(Trajectories.of(given.reshape(shape), frame=WORLD))
+        tallies[family("trajectories", name)] = trajectories.tally_cases(sides[0], sides[1], case, n_cases)
+        apart = np.linalg.norm((given - truth).reshape(shape), axis=3)
+        seen = valid.reshape(shape)[..., 0]
+        errors = np.where(seen, apart, 0.0).sum(axis=(1, 2)) / np.maximum(seen.sum(axis=(1, 2)), 1)
+    return Tallied(tallies, {}, errors.tolist(), {})

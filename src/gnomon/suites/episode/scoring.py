@@ -1,0 +1,331 @@
+"""From answers to evaluations: cases, tallies, files of a run; and the verb ``score`` for answers made elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gnomon.core.canonical import encode_pretty, fingerprint
+from gnomon.core.cases import Roster
+from gnomon.core.evidence import Finding
+from gnomon.core.ledgers import Ledger
+from gnomon.core.samples import Samples
+from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.runs.run import Evaluation
+from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
+from gnomon.suites.episode import audited, gate, systems
+from gnomon.suites.episode import protocol as rules
+from gnomon.suites.episode.answers import ROW, Answers, Tallied, tallied
+from gnomon.suites.episode.measured import of_task
+from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.sampling import TaskData
+from gnomon.suites.episode.tasks.splitting import DISJOINT, TEST
+
+CITED = (
+    "as published for one episode of 5,821 frames, without intervals and with the leaks that the audit of the "
+    "published variant names"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all systems of one variant stand on: the samples of every task, the cases, and their audit."""
+
+    variant: str
+    split: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    data: Mapping[str, TaskData]
+    roster: Roster
+    content: Mapping[str, str]
+    """Hash of every episode."""
+    simulated: tuple[str, ...]
+    samples: Samples | None
+    audit: Any
+    ceilings: Mapping[str, Mapping[str, Any]]
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    streams: Mapping[str, Any] = field(default_factory=dict)
+    """By episode: coverage of the blocks, and why some are masked."""
+
+    @staticmethod
+    def of(
+        variant: str,
+        data: Mapping[str, TaskData],
+        content: Mapping[str, str],
+        simulated: Sequence[str],
+        split: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        trained: bool = True,
+        files: Mapping[str, bytes] | None = None,
+        streams: Mapping[str, Any] | None = None,
+    ) -> Ground:
+        """Put together what systems share; without training there is no split to audit."""
+        by_task = audited.collected(data)
+        roster = _roster(data)
+        ceilings = {name: systems.ceiling(one) for name, one in data.items() if not one.lacks}
+        unit = "ids" if variant == "published" else roster.level
+        held = audited.audit(data, by_task, unit) if by_task else None
+        return Ground(
+            variant,
+            split,
+            settings,
+            data,
+            roster,
+            dict(content),
+            tuple(simulated),
+            audited.joined(by_task) if trained else None,
+            held if trained else None,
+            ceilings,
+            dict(files or {}),
+            (*_about(data, simulated), *_masked(streams or {})),
+            dict(streams or {}),
+        )
+
+    @property
+    def tested(self) -> set[str]:
+        """Episodes with a test sample."""
+        return {one.episode[place] for one in self.data.values() for place in one.of(TEST).tolist()}
+
+
+def _roster(data: Mapping[str, TaskData]) -> Roster:
+    """Return all annotated segments as cases; with one test episode they are what is resampled, else episodes are."""
+    place = {segment: name for one in data.values() for segment, name in zip(one.segment, one.episode, strict=True)}
+    segments = sorted(place, key=natural_key)
+    tested = {one.episode[row] for one in data.values() for row in one.of(TEST).tolist()}
+    several = len(tested) > 1
+    return Roster(
+        ids=tuple(segments),
+        groups=tuple(place[name] if several else name for name in segments),
+        tags={"episode": tuple(place[name] for name in segments)},
+        level="episode" if several else "segment",
+    )
+
+
+def _about(data: Mapping[str, TaskData], simulated: Sequence[str]) -> tuple[Finding, ...]:
+    found = []
+    for name, one in data.items():
+        if one.lacks:
+            found.append(Finding("task-not-possible", "warning", name, f"{name}: {one.lacks}", "give more episodes"))
+        purged, unseen = one.facts["samples"].get("purged", 0), one.facts.get("unseen_test_classes")
+        if purged:
+            text = f"{name}: {purged} samples read across the cut or come nearer than the embargo, and are in no part"
+            found.append(Finding("purged-samples", "info", name, text, "nothing: strict does so"))
+        del unseen
+    if simulated:
+        text = f"{len(simulated)} episodes are simulated: {', '.join(simulated[:5])}"
+        found.append(Finding("simulated-data", "info", "data", text, "nothing: do not report them as real"))
+    return tuple(found)
+
+
+def _masked(streams: Mapping[str, Any]) -> list[Finding]:
+    """Say which blocks are masked, wholly or in part."""
+    found = []
+    for name, one in streams.items():
+        lost = {block: why for block, why in one["masked"].items() if one["coverage"][block] < 1}
+        if lost:
+            said = "; ".join(f"{block} {one['coverage'][block]:.0%} ({why})" for block, why in lost.items())
+            text = f"{name}: {len(lost)} blocks are masked where they are missing: {said}"
+            found.append(Finding("masked-blocks", "warning", name, text, "nothing: coverage is recorded"))
+        repaired = {what: count for what, count in one["repairs"].items() if count}
+        if repaired:
+            said = "; ".join(f"{what}: {count}" for what, count in repaired.items())
+            found.append(Finding("repaired-or-left-out", "info", name, f"{name}: {said}", "look at the caption"))
+    return found
+
+
+def evaluation(
+    ground: Ground,
+    system: str,
+    answers: Mapping[str, Answers],
+    *,
+    coverage: Mapping[str, Any],
+    options: Mapping[str, Any],
+    inputs: Sequence[Mapping[str, Any]],
+    facts: Mapping[str, Any],
+) -> Evaluation:
+    """Tally the answers of a system to every task that it answered."""
+    done = {task: _tallied(ground, given) for task, given in answers.items()}
+    tallies, ledgers = _filled(ground, done)
+    known = _facts(ground, system, answers, done, facts)
+    told = tuple(finding for task, one in done.items() for finding in _ties(task, one, ground.variant))
+    return Evaluation(
+        protocol=rules.protocol(
+            ground.variant, list(ground.data), ground.roster.level, split=ground.split, settings=ground.settings
+        ),
+        suite="episode",
+        system=system,
+        roster=ground.roster,
+        tallies=tallies,
+        data=fingerprint({"episode": dict(sorted(ground.content.items()))}),
+        table=_table([row for one in done.values() for row in one.rows]),
+        ledgers=ledgers,
+        coverage=coverage,
+        findings=(*ground.findings, *told),
+        inputs=tuple(inputs),
+        options=options,
+        facts=known,
+        samples=ground.samples,
+        audit=ground.audit,
+        files={**ground.files, **gate.files(ground.variant, ground.split, known), **_by_class(done, ground)},
+    )
+
+
+def _tallied(ground: Ground, given: Answers) -> Tallied:
+    data = ground.data[given.task.name]
+    test = data.of(TEST)
+    place = {name: index for index, name in enumerate(ground.roster.ids)}
+    case = np.array([place[data.segment[row]] for row in test.tolist()], dtype=np.int64)
+    return tallied(given, data, test, case, len(ground.roster))
+
+
+def _filled(ground: Ground, done: Mapping[str, Tallied]) -> tuple[dict[str, Tallies], dict[str, Ledger]]:
+    """Return tallies and ledgers of all tasks; those that the system did not answer hold nothing."""
+    tallies = {name: one for found in done.values() for name, one in found.tallies.items()}
+    ledgers = {name: one for found in done.values() for name, one in found.ledgers.items()}
+    n = len(ground.roster)
+    for task in ground.data:
+        for measure in of_task(TASKS[task]):
+            if measure.layout and measure.family not in tallies:
+                tallies[measure.family] = _nothing(measure.layout, n)
+            name = getattr(measure, "ledger", "")
+            if not measure.layout and name not in ledgers:
+                columns = {column: np.zeros(0, dtype=np.int64) for column in measure.columns}  # type: ignore[attr-defined]
+                ledgers[name] = Ledger(np.zeros(0, dtype=np.int64), columns)
+    return tallies, ledgers
+
+
+def _nothing(layout: Any, n: int) -> Tallies:
+    from gnomon.measures.retrieval import AXES
+
+    axes = {axis: AXES.get(axis, ()) for item in layout for axis in item.axes}
+    fields: dict[str, Array] = {
+        item.name: np.zeros(
+            (n, *(len(axes[axis]) for axis in item.axes)), dtype=np.int64 if item.kind == "count" else np.float64
+        )
+        for item in layout
+    }
+    return Tallies(layout, axes, fields)
+
+
+def _facts(
+    ground: Ground, system: str, answers: Mapping[str, Answers], done: Mapping[str, Tallied], facts: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what a run records, and what its claims are judged by."""
+    apart = int(ground.split.get("name") == DISJOINT)
+    valid = len(ground.content)
+    tasks = {}
+    for name, data in ground.data.items():
+        own = dict(data.facts)
+        own["ceiling_by_metric"] = dict(ground.ceilings.get(name, {}))
+        own["lacks"] = data.lacks
+        if name in answers:
+            own["answered"] = dict(answers[name].facts)
+            own |= {key: value for key, value in done[name].facts.items() if key not in ("queries", "positives")}
+        tasks[name] = own
+    trained = any("training" in one.facts for one in answers.values())
+    found = {
+        "tasks": tasks,
+        "episodes": valid,
+        "valid_episodes": valid,
+        "test_episodes": sorted(ground.tested),
+        "episodes_apart": apart,
+        "held_out_evaluation": apart,
+        "manifest": 1,
+        "metrics": 1,
+        "predictions": 1,
+        "run_report": 1,
+        "training_metadata": int(trained),
+        "progress_logs": int(bool(facts.get("progress_logs"))),
+        "pixel_targets": 0,
+        "audio_features": 0,
+        "real_episodes": int(not ground.simulated),
+        "simulated": list(ground.simulated),
+        "streams": {
+            name: {key: one[key] for key in ("coverage", "masked", "audio")} for name, one in ground.streams.items()
+        },
+        "artefacts": "full" if valid >= rules.VALID_EPISODES else "smoke",
+        **{key: value for key, value in facts.items() if key != "progress_logs"},
+    }
+    reported = {
+        f"{one.metric}[{name}]": one.published[system] for name, one in _declared(ground) if system in one.published
+    }
+    if reported:
+        found |= {REPORTED: reported, REPORTED_BY: CITED}
+    if ground.variant == "strict":
+        found[DIFFERS] = list(rules.DIFFERENT)
+    return found
+
+
+def _declared(ground: Ground) -> list[tuple[str, Any]]:
+    return [(name, TASKS[name]) for name in ground.data]
+
+
+def _ties(task: str, done: Tallied, variant: str) -> tuple[Finding, ...]:
+    """Check the ties of a ranking; the published ranks are those of a sort, which takes ties as they are stored."""
+    if "queries" not in done.facts:
+        return ()
+    family = next(name for name in done.tallies if name.startswith("retrieval"))
+    totals = done.tallies[family].total()
+    n = float(totals["n"])
+    if not n:
+        return ()
+    forms = dict(zip(totals.axes["form"], (totals["reciprocal"] / n).tolist(), strict=True))
+    form = "order" if variant == "published" else "average"
+    return audited.ties(task, forms, form, done.facts["queries"], done.facts["positives"])
+
+
+def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(ROW)
+    kinds = [pa.string()] * 6 + [pa.float64()]
+    return pa.table({name: pa.array(column, kind) for name, column, kind in zip(ROW, columns, kinds, strict=True)})
+
+
+def _by_class(done: Mapping[str, Tallied], ground: Ground) -> dict[str, bytes]:
+    """Return ``per_class.csv`` and ``confusion.csv`` of the tasks with classes."""
+    classes, pairs = [], []
+    for task, one in done.items():
+        for name, tallies in one.tallies.items():
+            if not name.startswith("episode_"):
+                continue
+            total = tallies.total()
+            for label, tp, truth, predicted in zip(
+                total.axes["class"], *(total[key].tolist() for key in ("tp", "truth", "predicted")), strict=True
+            ):
+                ratio = [_ratio(tp, predicted), _ratio(tp, truth), _ratio(2 * tp, truth + predicted)]
+                classes.append([task, label, truth, predicted, tp, *ratio])
+        if TASKS[task].kind in ("label", "binary", "pair"):
+            counts: dict[tuple[str, str], int] = {}
+            for row in one.rows:
+                counts[row[4], row[5]] = counts.get((row[4], row[5]), 0) + 1
+            pairs += [[task, truth, answer, n] for (truth, answer), n in sorted(counts.items())]
+    del ground
+    found = {}
+    if classes:
+        head = ["task", "class", "truth", "predicted", "tp", "precision", "recall", "f1"]
+        found["per_class.csv"] = _csv(head, classes)
+    if pairs:
+        found["confusion.csv"] = _csv(["task", "truth", "predicted", "count"], pairs)
+    return found
+
+
+def _ratio(top: int, bottom: int) -> str:
+    return f"{top / bottom:.6f}" if bottom else ""
+
+
+def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(head)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def manifest_files(manifest: Mapping[str, Any], windows: bytes) -> dict[str, bytes]:
+    """Return the description of the features and the table of windows, as files of a run."""
+    return {"feature_manifest.json": encode_pretty(dict(manifest)), "windows.csv": windows}

@@ -1,0 +1,141 @@
+"""What samples are to give: labels, sets and vectors of the windows of one episode, each with what is usable.
+
+Conventions
+-----------
+- A label that names nothing (empty or ``N/A``) is no target.
+- Action changes within 10 frames of the centre c if the labels of two neighbouring frames in ``c - 10 .. c + 10``
+  (cut to the episode) differ; labels that name nothing are one label there.
+- A window has contact if any of the 21 scores is at least .5 in any of its frames.
+- The objects of a window are those named in any of its frames.
+- Hands of the next 10 frames are ``(10, 42, 3)``: frame by frame, 21 joints of the left hand, then of the right one,
+  xyz in metres, minus the body root of that frame.
+
+Hands relative to the root
+--------------------------
+Hands are stored in the frame of the camera, the root in that of the world. ``published`` subtracts them as they are,
+and takes hands that were not seen as zeros. ``strict`` moves hands to the world frame first, and marks as invalid what
+was not seen, has no pose or no root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from gnomon.core.tallies import Array
+from gnomon.suites.episode.features.windows import CENTRE, LENGTH, majority
+from gnomon.suites.episode.frames import Points
+from gnomon.suites.episode.tasks.data import SIDES, Recorded
+from gnomon.suites.episode.tasks.vocabulary import named
+
+HAND_JOINTS = 21
+CONTACT = 0.5
+FEET = (6, 7, 9, 10)
+"""Contacts of ankles and feet: entry j is that of joint j + 1."""
+"""Least soft score of a contact."""
+
+
+class Paths(NamedTuple):
+    """Joints of both hands by frame, relative to the root.
+
+    Attributes
+    ----------
+    xyz
+        ``(frames, 42, 3)`` metres.
+    valid
+        ``(frames, 42)``: which count as values.
+    seen
+        ``(frames, 42)``: of which hand and root (``strict``: and pose) were there.
+    """
+
+    xyz: Array
+    valid: Array
+    seen: Array
+
+
+def majorities(one: Recorded, level: str) -> tuple[str, ...]:
+    """Return the most common ``action`` or ``subtask`` of every window; empty where none is common enough."""
+    labels = one.labels.action if level == "action" else one.labels.subtask
+    return tuple(majority(labels[start : start + LENGTH])[0] for start in one.windows.tolist())
+
+
+def later(one: Recorded, horizon: int) -> tuple[Array, tuple[str, ...]]:
+    """Return the frame that is ``horizon`` after the end of every window, at most the last, and its action."""
+    frames = np.minimum(one.windows + LENGTH - 1 + horizon, one.n_frames - 1)
+    return frames, tuple(named(one.labels.action[frame]) for frame in frames.tolist())
+
+
+def around(one: Recorded, tolerance: int) -> Array:
+    """Return the frames around the centre of every window, ``(windows, 2)`` half-open, cut to the episode."""
+    centres = one.windows + CENTRE
+    return np.stack([np.maximum(centres - tolerance, 0), np.minimum(centres + tolerance + 1, one.n_frames)], axis=1)
+
+
+def changes(one: Recorded, ranges: Array) -> Array:
+    """Return whether the action changes between two neighbouring frames of each range."""
+    actions = [named(label) for label in one.labels.action]
+    differs = np.array([a != b for a, b in pairwise(actions)], dtype=np.bool_)
+    return _any(differs, ranges - (0, 1))
+
+
+def annotated(one: Recorded, ranges: Array) -> Array:
+    """Return whether any frame of each range has an action."""
+    return _any(np.array([bool(named(label)) for label in one.labels.action], dtype=np.bool_), ranges)
+
+
+def touched(one: Recorded, variant: str) -> tuple[Array, Array]:
+    """Return whether there is contact in every window, and whether any of its frames has valid scores.
+
+    A person who stands or walks always touches the ground, so that any contact is no question; ``strict`` asks for
+    contact of anything but the feet.
+    """
+    scores, valid = one.contacts
+    scores = np.delete(scores, FEET, axis=1) if variant == "strict" else scores
+    windows = np.stack([one.windows, one.windows + LENGTH], axis=1)
+    return _any((scores >= CONTACT).any(axis=1) & valid, windows), _any(valid, windows)
+
+
+def _any(flags: Array, ranges: Array) -> Array:
+    """Return whether any flag of each half-open range is set."""
+    before = np.concatenate([[0], np.cumsum(flags, dtype=np.int64)])
+    return np.asarray(before[ranges[:, 1]] > before[ranges[:, 0]])
+
+
+def objects(one: Recorded) -> tuple[frozenset[str], ...]:
+    """Return the objects that are named in any frame of every window."""
+    sets = one.labels.objects
+    return tuple(frozenset().union(*sets[start : start + LENGTH]) for start in one.windows.tolist())
+
+
+def published_subtraction(hand: Points, root: Points) -> Array:
+    """Return a hand minus the root as the published protocol has it, whatever frames they are in.
+
+    The numbers are no positions: this is the published flaw, kept so that published figures can be made again.
+    :meth:`~gnomon.suites.episode.frames.Points.minus` refuses it.
+    """
+    return np.asarray(hand.xyz - root.xyz)
+
+
+def paths(one: Recorded, variant: str) -> Paths:
+    """Return where both hands are relative to the root, in every frame."""
+    if variant == "strict":
+        moved = [one.hands[side].to_world(one.poses).minus(one.root) for side in SIDES]
+        seen = _joints([hand.valid for hand in moved])
+        return Paths(np.concatenate([hand.xyz for hand in moved], axis=1), seen, seen)
+    raw = [published_subtraction(one.hands[side], one.root) for side in SIDES]
+    seen = _joints([one.hands[side].valid & one.root.valid for side in SIDES])
+    return Paths(np.concatenate(raw, axis=1), np.ones_like(seen), seen)
+
+
+def _joints(valid: Sequence[Array]) -> Array:
+    """Return the validity of hands by frame as that of their joints, ``(frames, 42)``."""
+    return np.repeat(np.stack(valid, axis=1), HAND_JOINTS, axis=1)
+
+
+def ahead(frames: Array, first: Array, horizon: int) -> Array:
+    """Return what an array of frames holds after the end of windows, ``(windows, horizon, ...)``."""
+    steps = first[:, None] + LENGTH + np.arange(horizon)
+    return np.asarray(frames[steps])

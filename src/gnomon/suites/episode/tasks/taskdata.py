@@ -1,0 +1,199 @@
+"""The samples of a task over episodes: where they are, what they read, what they give, and their side of the split.
+
+Inputs and targets are made when they are asked for; until then a sample is a few numbers. Samples that are purged stay
+in the list, in neither part, so that what was left out can be counted and looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.tallies import Array
+from gnomon.suites.episode.features.blocks import NAMES
+from gnomon.suites.episode.tasks import inputs, targets
+from gnomon.suites.episode.tasks.data import Recorded, Table
+from gnomon.suites.episode.tasks.declared import Task
+from gnomon.suites.episode.tasks.splitting import TEST, TRAIN
+from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
+
+FORECAST = "hand_trajectory_forecast"
+CONTACT = "contact_prediction"
+
+
+@dataclass(frozen=True, eq=False)
+class TaskData:
+    """The samples of one task in one variant.
+
+    Attributes
+    ----------
+    task, variant
+        What is asked.
+    ids
+        ``episode/first frame of the window``; of a pair also its class.
+    episode, segment
+        Of each sample: the episode, and the annotated segment of the centre of its (first) window, which is resampled.
+    input_range, target_range
+        ``(n, 2)`` half-open frames of the episode that are read.
+    part
+        ``train``, ``test``, or ``purged``: in neither.
+    rows
+        ``(n,)`` windows of the episode whose features are read, or ``(n, 2)`` of pairs.
+    labels
+        Class of each sample (kinds label, binary, pair).
+    sets
+        Names of each sample (kind multilabel).
+    classes
+        The class list or vocabulary.
+    fitted_on
+        Samples that it was made from; none where classes are known beforehand.
+    clamped
+        ``(n,)``: whether the target was moved to the last frame of the episode.
+    facts
+        Counts, for the record of a run.
+    recorded
+        The episodes by id.
+    """
+
+    task: Task
+    variant: str
+    ids: tuple[str, ...]
+    episode: tuple[str, ...]
+    segment: tuple[str, ...]
+    input_range: Array
+    target_range: Array
+    part: tuple[str, ...]
+    rows: Array
+    labels: tuple[str, ...]
+    sets: tuple[frozenset[str], ...]
+    classes: tuple[str, ...]
+    fitted_on: tuple[str, ...]
+    clamped: Array
+    facts: Mapping[str, Any]
+    recorded: Mapping[str, Recorded]
+
+    def __post_init__(self) -> None:
+        for name in ("input_range", "target_range", "rows", "clamped"):
+            getattr(self, name).setflags(write=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def of(self, part: str) -> Array:
+        """Return the places of the samples of a part, rising."""
+        return np.flatnonzero(np.array([own == part for own in self.part], dtype=np.bool_))
+
+    @property
+    def reads(self) -> Array:
+        """``(n, 2)``: from the first to the last frame that input or target reads."""
+        low = np.minimum(self.input_range[:, 0], self.target_range[:, 0])
+        return np.stack([low, np.maximum(self.input_range[:, 1], self.target_range[:, 1])], axis=1)
+
+    @property
+    def lacks(self) -> str:
+        """Why the task cannot be trained and tested on these samples; empty where it can."""
+        missing = [part for part in (TRAIN, TEST) if part not in self.part]
+        if missing:
+            return f"no sample to {' and '.join(missing)} on"
+        return self._one_class() if self.variant == "strict" and self.task.kind in ("label", "binary") else ""
+
+    def _one_class(self) -> str:
+        """Say so where a constant answer would be perfect: ``strict`` takes that for no question."""
+        for part in (TRAIN, TEST):
+            seen = {self.labels[place] for place in self.of(part).tolist()}
+            if len(seen) == 1:
+                return f"all {part} targets are {min(seen)!r}, so that a constant answer is perfect"
+        return ""
+
+    def x(self, where: Array | None = None, features: Mapping[str, Table] | None = None) -> Array:
+        """Return inputs, ``(n, d)`` float32, of all samples or of the places that are given.
+
+        Parameters
+        ----------
+        where
+            Places of samples.
+        features
+            Features by episode; without them, those of the recorded episodes. A view of them where it can be one.
+        """
+        pieces = self.pieces(where)
+        tables = self.tables(features)
+        if len(pieces) == 1:
+            name, _, rows = pieces[0]
+            return inputs.of_windows(tables[name], self.task, self.variant, rows)
+        count = sum(len(rows) for _, _, rows in pieces)
+        out = np.empty((count, inputs.width(next(iter(tables.values())), self.task, self.variant)), dtype=np.float32)
+        for name, places, rows in pieces:
+            inputs.of_windows(tables[name], self.task, self.variant, rows, out[places])
+        return out
+
+    def y(self, where: Array | None = None, features: Mapping[str, Table] | None = None) -> Array:
+        """Return targets of all samples or of the places that are given.
+
+        Codes of classes ``(n,)`` (-1: not in the list), multi-hot ``(n, k)`` bool, or vectors ``(n, d)`` float32 with
+        zeros where they are not :meth:`valid`. The parameters are those of :meth:`x`.
+        """
+        if self.task.kind in ("label", "binary", "pair"):
+            found = codes(self.labels, self.classes)
+            return found if where is None else found[where]
+        if self.task.kind == "multilabel":
+            sets = self.sets if where is None else [self.sets[place] for place in where.tolist()]
+            return multi_hot(sets, self.classes)
+        if self.task.name == FORECAST:
+            return self._ahead("xyz", where)
+        tables = self.tables(features)
+        pieces = [inputs.taken(tables[name], rows, self.task.target_blocks) for name, _, rows in self.pieces(where)]
+        return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+
+    def valid(self, where: Array | None = None) -> Array | None:
+        """Return which numbers of vectors count, ``(n, d)`` bool; None where the target is no vector.
+
+        ``published`` counts all. ``strict`` counts joints that were seen, and blocks whose stream has a valid frame in
+        the window.
+        """
+        if self.task.kind not in ("vector", "retrieval"):
+            return None
+        if self.task.name == FORECAST:
+            return self._ahead("valid", where)
+        return np.concatenate([self._covered(name, rows) for name, _, rows in self.pieces(where)])
+
+    def _covered(self, name: str, rows: Array) -> Array:
+        table = self.recorded[name].features
+        blocks = self.task.target_blocks
+        sizes = [len(table.columns([block])) for block in blocks]
+        covered = np.asarray(table.coverage[rows][:, [NAMES.index(block) for block in blocks]] > 0)
+        return np.repeat(covered | (self.variant == "published"), sizes, axis=1)
+
+    @cached_property
+    def paths(self) -> Mapping[str, targets.Paths]:
+        """Hands relative to the root, by episode."""
+        return {name: targets.paths(one, self.variant) for name, one in self.recorded.items()}
+
+    def _ahead(self, field: str, where: Array | None) -> Array:
+        """Return a field of the paths of hands in the frames of the targets, joint by joint, ``(n, 1260)``."""
+        pieces = []
+        for name, _, rows in self.pieces(where):
+            frames = getattr(self.paths[name], field)
+            found = targets.ahead(frames, self.recorded[name].windows[rows], self.task.horizon)
+            found = found.reshape(len(rows), self.task.horizon * frames[0].size)
+            pieces.append(found.astype(np.float32) if field == "xyz" else np.repeat(found, 3, axis=1))
+        return np.concatenate(pieces)
+
+    def tables(self, features: Mapping[str, Table] | None = None) -> Mapping[str, Table]:
+        """Return features by episode: those that are given, else those of the recorded episodes."""
+        return {name: one.features for name, one in self.recorded.items()} if features is None else features
+
+    def pieces(self, where: Array | None = None) -> list[tuple[str, slice, Array]]:
+        """Return the samples as runs of one episode: its name, their places in the result, and their windows."""
+        rows = self.rows if where is None else self.rows[where]
+        names = list(self.episode) if where is None else [self.episode[place] for place in where.tolist()]
+        if not names:
+            return [(next(iter(self.recorded)), slice(0, 0), rows)]
+        number = {name: place for place, name in enumerate(self.recorded)}
+        coded = np.array([number[name] for name in names])
+        edges = [0, *(np.flatnonzero(np.diff(coded)) + 1).tolist(), len(names)]
+        return [(names[a], slice(a, b), rows[a:b]) for a, b in pairwise(edges)]
