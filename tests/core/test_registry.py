@@ -1,5 +1,6 @@
 """Entry points are made in the test; the installed ones are used only to check that they load."""
 
+import dataclasses
 import re
 import sys
 import types
@@ -196,6 +197,32 @@ def test_a_measure_of_another_family_is_not_taken_for_it(plug_in):
     plug_in(measure_point())
     with pytest.raises(GnomonError, match="not installed"):
         registry.measure({**Accuracy().record(), "family": "multilabel"})
+
+
+def test_measures_whose_classes_have_one_name_are_told_apart(plug_in):
+    """The class of another plug-in has other parameters; asking it would fail."""
+
+    @dataclasses.dataclass(frozen=True)
+    class Other(F1):
+        place: str = ""
+
+        def __post_init__(self):
+            object.__setattr__(self, "family", "others")
+
+    @dataclasses.dataclass(frozen=True)
+    class Another(Kappa):
+        which: str = ""
+
+        def __post_init__(self):
+            object.__setattr__(self, "family", "further")
+
+    Other.__name__ = Another.__name__ = "Same"
+    plug_in(
+        ("gnomon.measures", "a", {"MEASURES": (Another(),)}, "{module}:MEASURES"),
+        ("gnomon.measures", "b", {"MEASURES": (Other(),)}, "{module}:MEASURES"),
+    )
+    for measure in (Other("macro", place="here"), Another("there")):
+        assert registry.measure(measure.record()) == measure
 
 
 def test_every_registered_measure_is_rebuilt_from_its_record():

@@ -193,3 +193,34 @@ def test_columns_of_numbers_may_be_those_of_siunitx(tmp_path):
     done = compiled(tmp_path, "textcomp,booktabs,graphicx,siunitx", text)
     assert done.returncode == 0, done.stdout[-2000:]
     assert "siunitx Error" not in done.stdout
+
+
+LONG = Table(
+    "l",
+    "long",
+    (Column("a", "a"), Column("b", "b", "score")),
+    tuple({"a": Cell(f"row {n}"), "b": Cell(n / 7, n / 8, n / 6)} for n in range(150)),
+    tuple(f"note {n} of a table whose notes would fill a page of their own " * 3 for n in range(30)),
+)
+
+
+def test_a_long_table_goes_over_several_pages():
+    text = render([LONG], "latex")
+    parts = text.split(r"\begin{table}")[1:]
+    assert len(parts) > 1
+    assert all(f"row {n} " in text for n in range(150))
+    assert [part.count(r"\caption{long") for part in parts] == [1] * len(parts)
+    assert r"\caption{long (continued)}" in parts[-1]
+    assert all(part.split(r"\end{table}")[0].count(r"\\") < 60 for part in parts)
+
+
+@pytest.mark.skipif(ENGINE is None, reason="no LaTeX engine is installed")
+def test_a_long_table_fits_the_pages(tmp_path):
+    body = render([LONG], "latex")
+    head = r"\documentclass{article}\usepackage{booktabs,graphicx,textcomp}\begin{document}"
+    (tmp_path / "t.tex").write_text(f"{head}\n{body}\n\\end{{document}}\n", encoding="utf-8")
+    done = subprocess.run(
+        [ENGINE, "-interaction=nonstopmode", "t.tex"], cwd=tmp_path, capture_output=True, timeout=120, check=False
+    )
+    assert done.returncode == 0
+    assert b"Float too large" not in done.stdout

@@ -8,6 +8,7 @@ A plug-in that cannot be loaded is named in ``broken`` and skipped; it never tak
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -66,7 +67,8 @@ def suite(name: str) -> Suite:
 def measure(record: Mapping[str, Any]) -> Measure:
     """Rebuild a measure from its record."""
     for kind in dict.fromkeys(type(example) for example in measures()):
-        if kind.__name__ == record["type"]:
+        known = {field.name for field in dataclasses.fields(kind)}
+        if kind.__name__ == record["type"] and known >= set(record["parameters"]):
             found = kind.from_parameters(record["parameters"])
             if found.family == record["family"]:
                 return found

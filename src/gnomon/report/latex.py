@@ -49,6 +49,8 @@ ARROWS = {"up": r" $\uparrow$", "down": r" $\downarrow$", "": ""}
 DAGGER = r"{$^{\dagger}$}"
 LINE = 80
 """Characters that a line of a page holds, about."""
+PAGE, NOTE = 40, 100
+"""Lines of a table that a page holds with its caption, and characters of a line of a note, about."""
 _LIGATURE = re.compile(r"(?<=-)(?=-)|(?<=,)(?=,)")
 """Between hyphens that would become a dash, and commas that would become a quotation mark."""
 _SIGN = re.compile(r"(?<= )-(?= )|(?<![^\s(\[])-(?=\.?\d)")
@@ -89,27 +91,58 @@ def for_paper(note: str) -> str:
 
 
 def _table(table: Table) -> str:
+    """Return a table, in parts of a page each where it is longer than one; notes are under the last part."""
     stacked = _wide(table)
     beside = () if stacked else tuple(column.key for column in table.columns if _spans(table, column))
+    rows = [_row([row[c.key] for c in table.columns], table, stacked, beside) for row in table.rows]
+    parts, notes = _pages(rows), _notes(table)
+    room = PAGE - sum(map(len, parts[-1])) >= sum(1 + len(note) // NOTE for note in notes)
+    lines = []
+    for number, part in enumerate(parts):
+        title = escape(table.title) + (" (continued)" if number else "")
+        under = [rf"  \\[2pt] {note}" for note in notes] if room and number == len(parts) - 1 else []
+        lines += _part(table, title, part, under, stacked, beside)
+    if not room:
+        lines += [r"{\setlength{\parindent}{0pt}", *(rf"  {note}\par" for note in notes), "}", ""]
+    return "\n".join(lines)
+
+
+def _part(
+    table: Table,
+    title: str,
+    rows: Sequence[Sequence[str]],
+    notes: Sequence[str],
+    stacked: bool,
+    beside: Sequence[str],
+) -> list[str]:
     sides = "".join(_side(column, column.key in beside) for column in table.columns)
     head = " & ".join(_heading(column, stacked, column.key in beside) for column in table.columns)
-    lines = [
+    return [
         r"\begin{table}",
         r"  \centering\small\setlength{\tabcolsep}{4pt}\setlength{\belowcaptionskip}{6pt}",
-        rf"  \caption{{{escape(table.title)}}}",
+        rf"  \caption{{{title}}}",
         r"  \resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
         rf"  \begin{{tabular}}{{{sides}}}",
         r"    \toprule",
         rf"    {head} \\",
         r"    \midrule",
-        *(line for row in table.rows for line in _row([row[c.key] for c in table.columns], table, stacked, beside)),
+        *(line for row in rows for line in row),
         r"    \bottomrule",
         r"  \end{tabular}}",
-        *_notes(table),
+        *notes,
         r"\end{table}",
         "",
     ]
-    return "\n".join(lines)
+
+
+def _pages(rows: Sequence[list[str]]) -> list[list[list[str]]]:
+    """Deal rows, of one or two lines each, to parts that fit a page."""
+    parts: list[list[list[str]]] = [[]]
+    for row in rows:
+        if parts[-1] and sum(map(len, parts[-1])) + len(row) > PAGE:
+            parts.append([])
+        parts[-1].append(row)
+    return parts
 
 
 def _row(cells: Sequence[Cell], table: Table, stacked: bool, beside: Sequence[str]) -> list[str]:
@@ -126,7 +159,7 @@ def _notes(table: Table) -> list[str]:
     notes = [rf"{escape(note)}." for note in map(for_paper, table.notes) if note]
     if any(cell.mark == "partial" for row in table.rows for cell in row.values()):
         notes.append(f"{DAGGER} partial run.")
-    return [rf"  \\[2pt] \parbox{{\linewidth}}{{\footnotesize {note}}}" for note in notes]
+    return [rf"\parbox{{\linewidth}}{{\footnotesize {note}}}" for note in notes]
 
 
 def _wide(table: Table) -> bool:

@@ -28,7 +28,7 @@ _UNION = {"present": "", "union": "_union"}
 
 
 @dataclass(frozen=True)
-class TaskAccuracy(Accuracy):
+class EpisodeAccuracy(Accuracy):
     """Accuracy of a task."""
 
     task: str = ""
@@ -43,7 +43,7 @@ class TaskAccuracy(Accuracy):
 
 
 @dataclass(frozen=True)
-class TaskF1(F1):
+class EpisodeF1(F1):
     """F1 of a task, averaged over classes."""
 
     classes: str = "present"
@@ -60,7 +60,7 @@ class TaskF1(F1):
 
 
 @dataclass(frozen=True)
-class TaskClassF1(ClassF1):
+class EpisodeClassF1(ClassF1):
     """F1 of one class of a task."""
 
     task: str = ""
@@ -77,7 +77,7 @@ class TaskClassF1(ClassF1):
 
 
 @dataclass(frozen=True)
-class TaskSetF1(SetF1):
+class EpisodeSetF1(SetF1):
     """F1 of the sets of a task, averaged over labels."""
 
     classes: str = "present"
@@ -94,7 +94,7 @@ class TaskSetF1(SetF1):
 
 
 @dataclass(frozen=True)
-class TaskExactMatch(ExactMatch):
+class EpisodeExactMatch(ExactMatch):
     """Share of the sets of a task that are exactly right."""
 
     task: str = ""
@@ -112,15 +112,15 @@ def of_task(task: Task) -> tuple[Measure, ...]:
     """Return the measures of a task, its headline first."""
     name = task.name
     if task.kind in ("label", "binary", "pair"):
-        averages = (TaskF1("macro", "present", 0, name), TaskAccuracy(name), TaskF1("macro", "union", 0, name))
+        averages = (EpisodeF1("macro", "present", 0, name), EpisodeAccuracy(name), EpisodeF1("macro", "union", 0, name))
         if task.kind == "label":
             return averages
         called = "boundary_f1" if "boundary_f1" in task.also else "f1"
-        positive = TaskClassF1(task.classes[1], 0, name, called)
+        positive = EpisodeClassF1(task.classes[1], 0, name, called)
         return (positive, *averages) if task.metric == "f1" else (averages[0], positive, *averages[1:])
     if task.kind == "multilabel":
         kinds = (("micro", "union"), ("macro", "present"), ("macro", "union"))
-        return (*(TaskSetF1(average, over, 0, name) for average, over in kinds), TaskExactMatch(name))  # type: ignore[arg-type]
+        return (*(EpisodeSetF1(average, over, 0, name) for average, over in kinds), EpisodeExactMatch(name))  # type: ignore[arg-type]
     if task.kind == "retrieval":
         tops = {k: TopK(task=name, k=k) for k in (1, 5, 10)}
         first, second = (Mrr(task=name), tops[5]) if task.metric == "mrr" else (tops[5], Mrr(task=name))
@@ -138,13 +138,13 @@ def measures(tasks: Sequence[str]) -> tuple[Measure, ...]:
 
 
 MEASURES: tuple[Measure, ...] = (
-    TaskAccuracy("timeline_action"),
-    TaskF1("macro", "present", 0, "timeline_action"),
-    TaskF1("macro", "union", 0, "next_action"),
-    TaskClassF1("forward", 0, "temporal_order"),
-    TaskClassF1("boundary", 0, "transition_detection", "boundary_f1"),
-    TaskSetF1("micro", "union", 0, "object_relevance"),
-    TaskSetF1("macro", "present", 0, "object_relevance"),
-    TaskExactMatch("object_relevance"),
+    EpisodeAccuracy("timeline_action"),
+    EpisodeF1("macro", "present", 0, "timeline_action"),
+    EpisodeF1("macro", "union", 0, "next_action"),
+    EpisodeClassF1("forward", 0, "temporal_order"),
+    EpisodeClassF1("boundary", 0, "transition_detection", "boundary_f1"),
+    EpisodeSetF1("micro", "union", 0, "object_relevance"),
+    EpisodeSetF1("macro", "present", 0, "object_relevance"),
+    EpisodeExactMatch("object_relevance"),
 )
 """An example of every kind, so that runs can be read back."""
