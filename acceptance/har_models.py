@@ -20,7 +20,10 @@ CLASSIFIERS = ("limubert", "crosshar", "moment")
 ALIGNED = ("tsfm", "lanhar")
 MAIN = ("motionsense", "realworld", "mobiact")
 MOST_MINUTES = {len(CLASSIFIERS): 8.0, len(CLASSIFIERS) + len(ALIGNED): 15.0}
-SIZE = ("--subjects", "12", "--minutes", "8")
+SIZE = ("--subjects", "14", "--minutes", "8")
+"""So that a tenth of the labels is about a hundred windows, as little as in the smallest published set."""
+EXPLAINED = {("crosshar", "published", "zs-closed"): "realworld"}
+"""No gyroscope is in the published RealWorld, and CrossHAR is at chance without one; strict has both sensors."""
 
 
 def gnomon(*words: str) -> str:
@@ -57,15 +60,24 @@ def judge(promise: Promise, runs: dict, name: str, which: str) -> None:
     for metric in ("zs-closed", "sup-10"):
         if name in ALIGNED and metric != "zs-closed":
             continue
-        pairs = []
-        for dataset in MAIN:
-            key = f"accuracy[{metric} {dataset}]"
-            pairs.append(tuple(score(runs[system, which], key)["value"] for system in (name, "majority")))
-        shown = ", ".join(
-            f"{dataset} {100 * a:.1f} / {100 * b:.1f}" for dataset, (a, b) in zip(MAIN, pairs, strict=True)
-        )
-        won = sum(a > b for a, b in pairs)
-        promise.figure(f"{name} {which} {metric} over majority: {shown}", won, f"all {len(MAIN)}", won == len(MAIN))
+        pairs = {dataset: beside(runs, name, which, metric, dataset) for dataset in MAIN}
+        apart = EXPLAINED.get((name, which, metric), "")
+        judged = {dataset: pair for dataset, pair in pairs.items() if dataset != apart}
+        shown = ", ".join(f"{dataset} {100 * a:.1f} / {100 * b:.1f}" for dataset, (a, b) in judged.items())
+        won = sum(a > b for a, b in judged.values())
+        what = f"{name} {which} {metric} over majority: {shown}"
+        promise.figure(what, won, f"all {len(judged)}", won == len(judged))
+        if apart:
+            (a, b), (c, d) = pairs[apart], beside(runs, name, "strict", metric, apart)
+            said = f"{name} {which} {metric} {apart}, without a gyroscope: {100 * a:.1f} / {100 * b:.1f}; with (strict)"
+            promise.figure(said, f"{100 * c:.1f} / {100 * d:.1f}", "over majority with one", c > d)
+
+
+def beside(runs: dict, name: str, which: str, metric: str, dataset: str) -> tuple[float, float]:
+    """Return the accuracy of a model and of majority."""
+    key = f"accuracy[{metric} {dataset}]"
+    model, usual = (score(runs[system, which], key)["value"] for system in (name, "majority"))
+    return model, usual
 
 
 def variant(run: dict) -> str:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -487,8 +488,10 @@ def test_models_say_where_they_deviate():
         specs={"tsfm": spec},
         cutting=lambda variant, role: "continuous",
     )
-    own = running._deviations(work, "strict")
+    own = running._deviations(work, "strict", spec)
     assert set(systems.find("tsfm").deviations) <= set(own)
+    others = running._deviations(work, "strict", running.Spec("majority"))
+    assert not {item.system for item in others} & {"tsfm"}
 
 
 def test_published_figures_go_with_the_mean_of_the_same_datasets():
@@ -498,3 +501,23 @@ def test_published_figures_go_with_the_mean_of_the_same_datasets():
     assert found["reported"]["macro_f1[sup-10]"] == pytest.approx(0.8)
     assert running._reported(spec, ("motionsense",)) == {}
     assert running._reported(running.Spec("majority"), ("mobiact", "motionsense", "realworld")) == {}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("moment=w", "has no effect, since none of moment is asked for"),
+        ("other=w", "expected moment=DIR, text=DIR"),
+        ("text=", "expected moment=DIR, text=DIR"),
+        ("text=a,b", "holds a comma or an @"),
+    ],
+)
+def test_weights_that_nobody_takes_are_refused(given, said):
+    with pytest.raises(InputError, match=re.escape(said)):
+        running._weighted([running.Spec("tsfm"), running.Spec("majority")], [given])
+
+
+def test_weights_go_to_the_systems_that_they_are_for():
+    given = [running.Spec(name) for name in ("tsfm", "majority", "moment")]
+    found = running._weighted(given, ["text=a", "moment=b"])
+    assert [spec.parameters.get("weights") for spec in found] == ["a", None, "b"]

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gnomon.core.canonical import encode_pretty
+from gnomon.core.canonical import digest, encode_pretty
 from gnomon.core.errors import InputError
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
@@ -34,6 +34,7 @@ from gnomon.suites.har.vocabulary import LABELS, asked_of, mask
 
 STATE, FACTS, ANSWERS = "model.pickle", "facts.json", "answers.parquet"
 ROWS, OPEN, OWN = "rows.npy", "scores_87.npy", "scores_own.npy"
+EVERY = "scores_every.npy"
 BLOCK = 4096
 """Windows that a system is asked about at a time."""
 CODE = {label: index for index, label in enumerate(LABELS)}
@@ -97,6 +98,13 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
     (out / FACTS).write_bytes(encode_pretty(record))
 
 
+def code() -> str:
+    """Return the hash of the code between windows and answers that is no system's own."""
+    here = Path(__file__).parent
+    names = ("cells", "splits", "protocol", "metrics", "vocabulary", "systems/classical")
+    return digest((here / f"{name}.py").read_bytes() for name in names)
+
+
 def training_rows(pieces: Sequence[Windows], most: int | None, seed: int) -> list[Array]:
     """Return the rows to train on: those with one of the 87 labels, at most so many in all, drawn at random."""
     known = [np.flatnonzero([label in CODE for label in piece.labels]) for piece in pieces]
@@ -117,11 +125,26 @@ def zero_shot(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     where = f"{arguments['system']} on {found.dataset}"
     np.save(out / ROWS, rows)
     if systems.text_aligned(system):
+        asked = tuple(dict.fromkeys((*LABELS, *own)))
+        every = _score(partial(_over, system, asked), found, rows, len(asked), where, out / EVERY)
         for file, labels in ((OPEN, LABELS), (OWN, own)):
-            _score(partial(_over, system, labels), found, rows, len(labels), where, out / file)
+            _parted(every, [asked.index(label) for label in labels], out / file)
+        del every
+        (out / EVERY).unlink()
     else:
         _score(system.scores, found, rows, len(LABELS), where, out / OPEN)
     (out / FACTS).write_bytes(encode_pretty({"fitted": _facts(needs["fitted"])}))
+
+
+def _parted(every: Array, columns: Sequence[int], path: Path) -> None:
+    """Write some columns of scores, a block at a time."""
+    if not len(every):
+        np.save(path, every[:, columns])
+        return
+    part = np.lib.format.open_memmap(path, "w+", np.float64, (len(every), len(columns)))
+    for start in range(0, len(every), BLOCK):
+        part[start : start + BLOCK] = every[start : start + BLOCK][:, columns]
+    part.flush()
 
 
 def _over(system: Any, labels: Sequence[str], windows: Windows) -> Any:

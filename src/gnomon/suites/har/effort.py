@@ -30,7 +30,17 @@ def training(runs: Sequence[Run]) -> Table | None:
     notes = ["fine-tuning: over all test datasets and folds; times add up, updates and epochs are from least to most"]
     used = {str(run.manifest["facts"].get("fitted", {}).get("text_encoder", "")) for run in runs} - {""}
     notes += [f"text encoder: {_encoder(run)}" for run in runs if _encoder(run)] if used else []
+    notes += [f"{run.system}: {said}" for run in runs if (said := _weights(run))]
     return Table("training", "har: training", columns, tuple(rows), tuple(dict.fromkeys(notes))) if rows else None
+
+
+def _weights(run: Run) -> str:
+    """Say where weights come from, where a model tells."""
+    fitted = run.manifest["facts"].get("fitted", {})
+    found = fitted.get("weights") or fitted.get("pretrained", {}).get("weights") or ""
+    if isinstance(found, Mapping):
+        found = ", ".join(f"{key} {value}" for key, value in found.items() if value not in (None, ""))
+    return f"weights: {found}" if found else ""
 
 
 def _encoder(run: Run) -> str:

@@ -103,7 +103,7 @@ def run(options: RunOptions) -> Job:
 
 
 def _resolved(options: RunOptions) -> Work:
-    given = [_weighted(spec, options.weights) for spec in listed(options.systems)]
+    given = _weighted(listed(options.systems), options.weights)
     specs = {spec.text: spec for spec in map(systems.known, given)}
     if not specs:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
@@ -126,16 +126,20 @@ def _resolved(options: RunOptions) -> Work:
     return Work(options, specs, ordered, sides, tuple(test), turns, dropped)
 
 
-def _weighted(spec: Spec, weights: Sequence[str]) -> Spec:
-    """Give a system the folder of weights that is meant for it."""
+def _weighted(specs: Sequence[Spec], weights: Sequence[str]) -> list[Spec]:
+    """Give systems the folders of weights that are meant for them; refuse a folder that none of them takes."""
+    found = list(specs)
     for item in weights:
         name, equals, folder = item.partition("=")
         if not equals or not folder or name not in WEIGHED:
             known = ", ".join(f"{word}=DIR" for word in WEIGHED)
             raise InputError(f"--weights {item}: expected {known}")
-        if spec.name in WEIGHED[name]:
-            spec = spec.take(weights=folder)
-    return spec
+        if "," in folder or "@" in folder:
+            raise InputError(f"--weights {item}: the name of the folder holds a comma or an @; give it another name")
+        if not any(spec.name in WEIGHED[name] for spec in found):
+            raise InputError(f"--weights {item}: has no effect, since none of {', '.join(WEIGHED[name])} is asked for")
+        found = [spec.take(weights=folder) if spec.name in WEIGHED[name] else spec for spec in found]
+    return found
 
 
 def _words(given: Sequence[str]) -> list[str]:
@@ -156,6 +160,7 @@ class Nodes:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.node = partial(Node, limits=work.options.limits())
+        self.code = cells.code()
 
     def windows(self, place: Located, variant: str, role: str, native_rate: bool = False) -> Node:
         """Artefact: the windows of a dataset."""
@@ -233,7 +238,7 @@ class Nodes:
 
     def _system(self, spec: Spec) -> dict[str, Any]:
         content = systems.content(spec)
-        own = {"system": spec.text, "identity": systems.identity(spec.name)}
+        own = {"system": spec.text, "identity": systems.identity(spec.name), "code": self.code}
         return {**own, **({"content": content} if content else {})}
 
 
@@ -326,7 +331,7 @@ def _about(
         "fitted": data.fitted.get((name, turn), {}),
         "untaught": data.untaught(),
         "rates_hz": {place: dict(one.rates) for place, one in data.about.items()},
-        "deviations": [asdict(item) for item in _deviations(work, variant)],
+        "deviations": [asdict(item) for item in _deviations(work, variant, spec)],
         **_reported(spec, main),
         TRIVIAL: systems.trivial(systems.find(spec.name)),
         **({DIFFERS: list(rules.DIFFERENT)} if variant == "strict" else {}),
@@ -354,12 +359,11 @@ def _about(
     )
 
 
-def _deviations(work: Work, variant: str) -> tuple[Deviation, ...]:
-    """Return where this work deviates from what was published: the protocol's own, then those of its models."""
+def _deviations(work: Work, variant: str, spec: Spec) -> tuple[Deviation, ...]:
+    """Return where a run deviates from what was published: the protocol's own, then those of its model."""
     train = [one.name for one in work.train[variant]]
-    own = rules.own_deviations(work.options.profile, list(work.specs), variant, work.cutting(variant, "test"), train)
-    models = dict.fromkeys(systems.find(spec.name) for spec in work.specs.values())
-    return (*own, *(item for model in models for item in getattr(model, "deviations", ())))
+    own = rules.own_deviations(work.options.profile, [spec.text], variant, work.cutting(variant, "test"), train)
+    return (*own, *getattr(systems.find(spec.name), "deviations", ()))
 
 
 def _reported(spec: Spec, main: Sequence[str]) -> dict[str, Any]:

@@ -178,7 +178,8 @@ def coverage(run: Run) -> Table:
 
 def deviation_table(runs: Sequence[Run]) -> Table | None:
     """Where the systems of these runs deviate from their papers, and the run from the published one."""
-    own = [Deviation(**item) for item in runs[0].manifest["facts"].get("deviations", ())]
+    every = [Deviation(**item) for run in runs for item in run.manifest["facts"].get("deviations", ())]
+    own = list(dict.fromkeys(every))
     found = deviations([str(run.manifest["system"]) for run in runs], own)
     if not found:
         return None
@@ -299,7 +300,13 @@ def _told(runs: Sequence[Run], remarks: Sequence[str]) -> list[str]:
     """Say how intervals were made, and what is wrong with them."""
     plan, level = runs[0].plan, runs[0].roster.level
     if plan.method == "none":
-        return ["intervals were not asked for"]
+        return ["intervals were not asked for", *_seeds(runs)]
     seeds = {run.manifest["facts"].get("seed") for run in runs}
     over = f"{level}s and {len(seeds)} seeds" if len(seeds) > 1 else f"{level}s"
-    return [f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {over}", *common.worst(remarks)]
+    said = f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {over}"
+    return [said, *_seeds(runs), *common.worst(remarks)]
+
+
+def _seeds(runs: Sequence[Run]) -> list[str]:
+    known = sorted({run.manifest["facts"]["seed"] for run in runs if run.manifest["facts"].get("seed") is not None})
+    return [f"seed{'s' if len(known) > 1 else ''}: {', '.join(map(str, known))}"] if known else []

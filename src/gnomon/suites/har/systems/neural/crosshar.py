@@ -94,6 +94,7 @@ class CrossHar(Encoded):
 
     name = "crosshar"
     passes = 1
+    beside = (blocks.rebuilder, contrast.summer)
     chosen_by = "loss"
     budgets: ClassVar[Mapping[str, Budget]] = {
         "smoke": Budget(2, 2, 2, 2, 1, 60),

@@ -45,6 +45,8 @@ class Encoded(ABC):
     name: ClassVar[str]
     passes: ClassVar[int]
     """Times that the block of the encoder is applied."""
+    beside: ClassVar[tuple[Callable[[], Any], ...]]
+    """Makers of the layers that are trained with the encoder, and left behind."""
     per_window: ClassVar[int] = 1
     """Units of a window."""
     chosen_by: ClassVar[Literal["accuracy", "loss"]]
@@ -104,7 +106,7 @@ class Encoded(ABC):
             self.encoder = blocks.encoder().to(training.device())
         curves = self.train_encoder(Pool(*windows), conditions)
         return {
-            "parameters": training.parameters(self.encoder),
+            "parameters": training.parameters(self.encoder, *(layers() for layers in self.beside)),
             "updates": sum(curve.updates for curve in curves),
             "epochs": sum(curve.epochs for curve in curves),
             "curves": [curve.facts() for curve in curves],

@@ -91,6 +91,7 @@ class Tuned:
             validate=(lambda: held_score(self._rate(held), asked, conditions)) if len(held) else None,
             patience=budget.tune_patience,
             least_updates=conditions.least_updates,
+            every=budget.tune_every,
         )
         return {
             "windows": len(seen),

@@ -72,6 +72,7 @@ class LimuBert(Encoded):
 
     name = "limubert"
     passes = 4
+    beside = (blocks.rebuilder,)
     per_window = heads.SLICES
     chosen_by = "accuracy"
     budgets: ClassVar[Mapping[str, Budget]] = {

@@ -35,7 +35,7 @@ from gnomon.suites.har.vocabulary import LABELS
 
 BUDGETS = {
     "smoke": Budget(1, 0, tune_epochs=2, held_windows=60),
-    "cpu": Budget(6, 0, held_windows=120),
+    "cpu": Budget(6, 0, tune_every=5, held_windows=120),
     "paper": Budget(100, 0),
 }
 GRIDS = {"smoke": (10.0,), "cpu": (1.0, 10.0, 100.0), "paper": kernel.GRID}
@@ -72,8 +72,16 @@ class Moment:
             "moment",
             "learning rate and loss of pre-training here",
             "1e-4 to 1e-5 after 1,000 updates, batches of 2,048 series",
-            "mini: 3e-3 to 1e-5 after a tenth of the updates; batches of 16 windows; errors in spreads of the channel",
+            "mini: 3e-3 to 1e-5 after a tenth of the updates; batches of 16 windows; errors in spreads of the channel; "
+            "cpu: 6 epochs",
             "neutral",
+        ),
+        Deviation(
+            "moment",
+            "rows of the support vector machine, and validation in fine-tuning",
+            "at most 10,000 rows; all windows after every epoch",
+            "profile paper the same; cpu: at most 2,000 rows, and 120 validation windows, 5 updates apart or more",
+            "slight disadvantage",
         ),
         Deviation(
             "moment",
@@ -266,6 +274,7 @@ class Tuned:
             validate=(lambda: held_score(self.scores(looked_at), truth, conditions)) if len(held) else None,
             patience=budget.tune_patience,
             least_updates=conditions.least_updates,
+            every=budget.tune_every,
         )
         return {
             "parameters": training.parameters(*modules.values()),

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
@@ -36,7 +37,7 @@ from gnomon.suites.har.systems.neural.tsfm_texts import Texts, of_channels
 PLANS = {"smoke": Plan(2, 32, 1e-3, 0.1), "cpu": Plan(6, 32, 7e-4, 0.1), "paper": Plan(100, 512, 1e-4, 0.03)}
 BUDGETS = {
     "smoke": Budget(0, 0, tune_epochs=2, held_windows=60),
-    "cpu": Budget(0, 0, tune_epochs=4, tune_patience=2, held_windows=150),
+    "cpu": Budget(0, 0, tune_every=5, held_windows=100),
     "paper": Budget(0, 0),
 }
 TEMPERATURE = 0.07
@@ -115,9 +116,17 @@ class Tsfm:
         Deviation(
             "tsfm",
             "size in profiles cpu and smoke",
-            "384 wide, 4 blocks of 8 heads, 32 and 64 filters, dropout .1, 100 epochs",
-            "cpu 96 wide, 2 blocks of 4 heads, 16 and 32 filters, no dropout, 6 epochs; smoke less",
+            "384 wide, 4 blocks of 8 heads, 32 and 64 filters, dropout .1, 100 epochs at 1e-4, 3 % of them to warm up",
+            "cpu 96 wide, 2 blocks of 4 heads, 16 and 32 filters, no dropout, 6 epochs at 7e-4, a tenth to warm up; "
+            "smoke less",
             "lower scores",
+        ),
+        Deviation(
+            "tsfm",
+            "validation in fine-tuning",
+            "all windows after every epoch",
+            "cpu: 100 windows at most, 5 updates apart or more",
+            "epochs are chosen less surely",
         ),
     )
 
@@ -135,7 +144,7 @@ class Tsfm:
     def content(*, patch_s: float = 1.0, weights: str = "") -> str:
         """Return the hash of the files that parameters name; it belongs to the identity of the system."""
         del patch_s
-        return text.encoder(weights).identity if weights else ""
+        return digest(text.content(weights)) if weights else ""
 
     def fit(self, windows: Sequence[Windows], codes: Array, conditions: Conditions) -> Mapping[str, Any]:
         """Train encoder and label bank on the training datasets."""
@@ -254,6 +263,7 @@ class Tuned:
             validate=(lambda: held_score(self.scores(looked_at), truth, conditions)) if len(held) else None,
             patience=budget.tune_patience,
             least_updates=conditions.least_updates,
+            every=budget.tune_every,
         )
         self.facts = {
             "parameters": training.parameters(*modules.values()),
