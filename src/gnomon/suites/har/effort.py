@@ -31,6 +31,9 @@ def training(runs: Sequence[Run]) -> Table | None:
     used = {str(run.manifest["facts"].get("fitted", {}).get("text_encoder", "")) for run in runs} - {""}
     notes += [f"text encoder: {_encoder(run)}" for run in runs if _encoder(run)] if used else []
     notes += [f"{run.system}: {said}" for run in runs if (said := _weights(run))]
+    for run in runs:
+        flat = run.manifest["facts"].get("not_aligned_by_gravity")
+        notes += [f"{run.system}: not turned by gravity, which is removed there: {', '.join(flat)}"] if flat else []
     return Table("training", "har: training", columns, tuple(rows), tuple(dict.fromkeys(notes))) if rows else None
 
 

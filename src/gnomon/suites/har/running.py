@@ -333,6 +333,7 @@ def _about(
         "rates_hz": {place: dict(one.rates) for place, one in data.about.items()},
         "deviations": [asdict(item) for item in _deviations(work, variant, spec)],
         **_reported(spec, main),
+        **_turned(work, spec, variant),
         TRIVIAL: systems.trivial(systems.find(spec.name)),
         **({DIFFERS: list(rules.DIFFERENT)} if variant == "strict" else {}),
         **_selection(work, variant, main or severe),
@@ -364,6 +365,16 @@ def _deviations(work: Work, variant: str, spec: Spec) -> tuple[Deviation, ...]:
     train = [one.name for one in work.train[variant]]
     own = rules.own_deviations(work.options.profile, [spec.text], variant, work.cutting(variant, "test"), train)
     return (*own, *getattr(systems.find(spec.name), "deviations", ()))
+
+
+def _turned(work: Work, spec: Spec, variant: str) -> dict[str, Any]:
+    """Record, of a model that turns windows by gravity, on which datasets it could not."""
+    if not getattr(systems.find(spec.name), "aligns_gravity", False):
+        return {}
+    removed = [
+        one.name for one in (*work.train[variant], *work.test) if one.manifest.gravity.get(variant, "") == "removed"
+    ]
+    return {"not_aligned_by_gravity": removed}
 
 
 def _reported(spec: Spec, main: Sequence[str]) -> dict[str, Any]:

@@ -59,6 +59,8 @@ class LanHar:
 
     text_aligned = True
     deviations = DEVIATIONS
+    aligns_gravity = True
+    """Windows are turned so that gravity points along z, where they have it."""
 
     def __init__(self, *, weights: str = "", describe: str = "") -> None:
         if not isinstance(weights, str) or not isinstance(describe, str):
