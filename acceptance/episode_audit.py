@@ -129,10 +129,12 @@ def overlaps(promise: Promise, paths: dict[str, Path]) -> None:
 
 def winners(promise: Promise, found: dict, runs: dict[str, dict[str, Run]]) -> None:
     """State where a trivial baseline is not worse than the head: by the audit, and for every headline."""
-    told = {variant(item["paths"][0]): [one["id"] for one in item["findings"]] for item in found["across"]}
-    holds = "trivial-baseline-wins" in told["published"]
-    promise.figure("published, across runs", ", ".join(sorted(set(told["published"]))), "trivial-baseline-wins", holds)
+    told = {
+        variant(item["paths"][0]): {one["where"] for one in item["findings"] if one["id"] == "trivial-baseline-wins"}
+        for item in found["across"]
+    }
     for name, own in runs.items():
+        won = set()
         for task in TASKS.values():
             measure = f"{task.metric}[{task.name}]"
             scores = {system: score.value for system, run in own.items() if (score := run.find(measure))}
@@ -140,6 +142,10 @@ def winners(promise: Promise, found: dict, runs: dict[str, dict[str, Run]]) -> N
             heads = {system: value for system, value in scores.items() if system not in TRIVIAL}
             for finding in trivial_baselines(heads, plain, measure=measure, direction=task.direction):
                 print(f"         {name}: {finding.evidence}", flush=True)
+                won |= {measure} if finding.id == "trivial-baseline-wins" else set()
+        said = f"{len(told[name])} of {len(won)}"
+        promise.figure(f"{name}, tasks that a trivial baseline wins, as the audit says", said, "all", told[name] == won)
+    promise.at_least("published, tasks that a trivial baseline wins", len(told["published"]), 1)
 
 
 class NoFeatures:

@@ -168,7 +168,7 @@ MASKED = (
         lambda f: (f / "fisheye_cam2.mp4").unlink(),
         ("video_fisheye_cam2",),
         "masked-blocks",
-        "no such file",
+        "fisheye_cam2: missing",
     ),
     Masked("video cut off", cut_video, ("video_stereo_left",), "masked-blocks", "stereo_left"),
     Masked(
@@ -220,6 +220,10 @@ def manifest(out: Path) -> dict:
     return json.loads(next(out.glob("episode-*/manifest.json")).read_bytes())
 
 
+def coverage(out: Path) -> dict:
+    return json.loads(next(out.glob("episode-*/coverage.json")).read_bytes())["cells"]
+
+
 def findings(out: Path) -> list[dict]:
     return json.loads(next(out.glob("episode-*/audit.json")).read_bytes())["findings"]
 
@@ -254,12 +258,16 @@ def twenty(promise: Promise, data: Path, root: Path) -> None:
     """An episode of one window: too little for a split of its own, and a part of several."""
     shortened(20)(data / "session_000" / "ep0")
     alone = run(data / "session_000", root / "alone")
-    text = f"{line(alone)[:120]} (exit {alone.returncode})"
-    told = "no sample to" in alone.stderr + alone.stdout and "Traceback" not in alone.stderr
-    promise.figure("20 frames, alone", text, "says that there is nothing to split", told)
-    both = run(data, root / "both", "--split", "episode_disjoint", "--test-episodes", "session_001/ep0")
-    held = manifest(root / "both")["facts"]["tasks"]["object_relevance"]["samples"] if not both.returncode else {}
-    promise.figure("20 frames among others", str(held or line(both)), "one training window", held.get("train") == 1)
+    cells = coverage(root / "alone")
+    reasons = {item["why"] for item in cells["missing"]}
+    told = cells["done"] == 0 and all("no sample to train and test on" in why for why in reasons)
+    holds = told and alone.returncode == 1 and "Traceback" not in alone.stderr
+    promise.figure("20 frames, alone", f"{cells['done']} of {cells['total']} cells; {min(reasons)}", "says why", holds)
+    run(data, root / "both", "--split", "episode_disjoint", "--test-episodes", "session_001/ep0")
+    held = manifest(root / "both")["facts"]["tasks"]["object_relevance"]["samples"]
+    left = {item["cell"] for item in coverage(root / "both")["missing"]}
+    holds = held["train"] == 1 and left == {"random hand_trajectory_forecast (strict)"}
+    promise.figure("20 frames among others", f"{held}; missing {sorted(left)}", "one training window", holds)
 
 
 def among_others(promise: Promise, data: Path, root: Path) -> None:

@@ -39,6 +39,8 @@ def command(out: str, quick: bool, chosen: tuple[str, ...]) -> int:
     click.echo(f"{len(runs) - len(failed)} of {len(runs)} runs verified\n")
     if failed:
         return 1
+    if not runs:
+        return 0
     hints = _hints(runs)
     width = max(len(command) for command, _ in hints)
     click.echo("Open next:")

@@ -132,17 +132,21 @@ def samples_of(run: Run) -> Samples | None:
 
 
 def trivial(run: Run) -> str:
-    """Say why a run's system is a trivial baseline: it says so, or its answers are constant; nothing if it is not."""
+    """Say why a run's system is a trivial baseline: it says so, or its answers are constant in all that is asked."""
     if run.manifest["facts"].get(TRIVIAL) is True:
         return "declared"
-    for measure, tallies in _by_class(run):
-        predicted = tallies.fields["predicted"].sum(axis=0)
-        used = [label for label, n in zip(tallies.axes["class"], predicted.tolist(), strict=True) if n]
-        if len(used) == 1 and measure.signal is Labels:
-            return f"always answers {used[0]!r}"
-        if not used and tallies.fields["truth"].any():
-            return "never answers"
-    return ""
+    asked = [(measure, tallies) for measure, tallies in _by_class(run) if tallies.fields["truth"].any()]
+    said = [_constant(measure, tallies) for measure, tallies in asked]
+    return said[0] if said and all(said) else ""
+
+
+def _constant(measure: Measure, tallies: Tallies) -> str:
+    """Say which one answer was given throughout, or that none was; nothing where answers differ."""
+    predicted = tallies.fields["predicted"].sum(axis=0)
+    used = [label for label, n in zip(tallies.axes["class"], predicted.tolist(), strict=True) if n]
+    if not used:
+        return "never answers"
+    return f"always answers {used[0]!r}" if len(used) == 1 and measure.signal is Labels else ""
 
 
 def _reason(name: str) -> str:

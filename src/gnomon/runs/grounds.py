@@ -16,13 +16,14 @@ import numpy as np
 
 from gnomon.audit import Audit
 from gnomon.audit.record import SEVERITIES
-from gnomon.audit.results import coverage
+from gnomon.audit.results import coverage, trivial_baselines
 from gnomon.core.errors import GnomonError
 from gnomon.core.evidence import Finding, Severity
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Tallies
 from gnomon.runs import auditing, seal
 from gnomon.runs.run import Run, load
+from gnomon.runs.variants import HEADLINES
 
 SCHEMA = "gnomon.audit/1"
 ALONE = "compares runs, and there is only one on this suite, data, protocol and interval plan"
@@ -226,11 +227,18 @@ def _scored(run: Run) -> str:
 
 
 def _against_trivial(audit: Audit, named: Mapping[str, Run]) -> Audit:
+    """Compare systems with trivial baselines, by every headline of the protocol."""
     first = next(iter(named.values()))
-    headline = first.measures[0]
-    scores = {name: found.value for name, run in named.items() if (found := run.find(headline.name)) is not None}
-    plain = {name: scores[name] for name, run in named.items() if name in scores and auditing.trivial(run)}
-    others = {name: value for name, value in scores.items() if name not in plain}
-    if not others:
+    plain = {name for name, run in named.items() if auditing.trivial(run)}
+    if len(plain) == len(named):
         return audit.skip("trivial-baselines", "every run is a trivial baseline")
-    return audit.check("trivial-baselines", others, plain, measure=headline.name, direction=headline.direction)
+    most = int(first.manifest["protocol"]["settings"].get(HEADLINES, 1))
+    findings: list[Finding] = []
+    for headline in first.measures[: most if plain else 1]:
+        scores = {name: found.value for name, run in named.items() if (found := run.find(headline.name)) is not None}
+        others = {name: value for name, value in scores.items() if name not in plain}
+        known = {name: value for name, value in scores.items() if name in plain}
+        if most > 1 and not any(value is not None for value in others.values()):
+            continue  # a task that no system answered
+        findings += trivial_baselines(others, known, measure=headline.name, direction=headline.direction)
+    return audit.add("trivial-baselines", findings)

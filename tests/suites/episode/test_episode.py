@@ -130,6 +130,87 @@ def test_the_imu_is_read_at_the_frames(tmp_path):
         assert found[19, 0] == 570
 
 
+IMU_STEP = STEP // 10
+
+
+def imu_times(offset=0.0):
+    """Times of the samples: ten for a frame, the first at the first frame."""
+    return FIRST + offset + IMU_STEP * np.arange(10.0 * N)
+
+
+@pytest.mark.parametrize("offset", [0.0, 4e6, -3.6e12], ids=["one clock", "a little late", "another clock"])
+def test_a_frame_whose_sample_was_taken_at_another_time_is_not_valid(tmp_path, offset):
+    """By hand: samples are 5 ms apart, so that three are 15 ms; frame 7 names the fourth after its own, 9 the third."""
+    odd = np.arange(N) * 10
+    odd[7] += 4
+    odd[9] += 3 if offset <= 0 else 2
+    changes = {"imu__keyframe_indices": odd, "imu__device_timestamp_ns": imu_times(offset)}
+    with Episode.open(made(tmp_path, **changes)) as episode:
+        found, valid = episode.imu(0, N)
+        assert np.flatnonzero(~valid).tolist() == [7]
+        assert not found[7].any()
+        assert np.flatnonzero(~episode.imu(5, 10)[1]).tolist() == [2]
+
+
+def test_slow_samples_may_be_a_twentieth_of_a_second_away(tmp_path):
+    """By hand: a sample every 100 ms; a frame between two is 50 ms from both, and three samples are too many."""
+    slow = {
+        "imu__device_timestamp_ns": FIRST + 1e8 * np.arange(12),
+        "imu__keyframe_indices": np.arange(N) // 2,
+        "imu__accel_xyz": np.ones((12, 3)),
+        "imu__gyro_xyz": np.ones((12, 3)),
+    }
+    with Episode.open(made(tmp_path, **slow)) as episode:
+        assert episode.imu(0, N)[1].all()
+    slow["imu__keyframe_indices"] = np.arange(N) // 2 + (np.arange(N) == 4)
+    with Episode.open(made(tmp_path, **slow)) as episode:
+        assert np.flatnonzero(~episode.imu(0, N)[1]).tolist() == [4]
+
+
+def test_samples_without_times_are_taken_at_their_word_and_times_that_are_none_are_not(tmp_path):
+    with Episode.open(made(tmp_path)) as episode:
+        assert episode.imu(0, N)[1].all()
+    with Episode.open(made(tmp_path, imu__device_timestamp_ns=np.full(10 * N, np.nan))) as episode:
+        assert not episode.imu(0, N)[1].any()
+    with Episode.open(made(tmp_path, imu__device_timestamp_ns=imu_times()[:1])) as episode:
+        assert episode.imu(0, N)[1].all()
+
+
+def test_times_since_1970_have_nineteen_digits(tmp_path):
+    first = 1_731_750_000_123_456_789
+    caption = {"segments": [{"segment_id": 0, "start_frame": str(first + 2 * STEP), "end_frame": first + 5 * STEP}]}
+    times = np.array([str(first + STEP * k).encode() for k in range(N)])
+    changes = {"video__device_timestamp": times, "caption": json.dumps(caption).encode()}
+    with Episode.open(made(tmp_path, **changes)) as episode:
+        assert episode.times_ns[3] == first + 3 * STEP
+        assert [(s.start, s.stop) for s in episode.frame_labels().segments] == [(2, 6)]
+    late = np.array([b"9999999999999999999"] * N)
+    with (
+        Episode.open(made(tmp_path, video__device_timestamp=late)) as episode,
+        pytest.raises(InputError, match=r"frame 0 has the time .*, expected nanoseconds"),
+    ):
+        _ = episode.times_ns
+
+
+def test_confidence_that_ends_early_is_there_for_the_frames_that_it_has(tmp_path):
+    short = np.full((12, 256, 256), 7, dtype=np.uint8)
+    with Episode.open(made(tmp_path, depth__confidence=short)) as episode:
+        assert episode.has_confidence(10, 15).tolist() == [True, True, False, False, False]
+        assert episode.partial["confidence"] == "depth/confidence has 12 of 20 frames"
+    with Episode.open(made(tmp_path, remove=["depth/confidence"])) as episode:
+        assert not episode.has_confidence(0, N).any()
+
+
+def test_a_file_that_says_it_was_generated_is_simulated(tmp_path):
+    place = made(tmp_path)
+    with Episode.open(place) as episode:
+        assert not episode.simulated
+    with h5py.File(place.annotation, "r+") as file:
+        file.attrs["simulated"] = True
+    with Episode.open(place) as episode:
+        assert episode.simulated
+
+
 def test_what_says_itself_that_it_saw_nothing_is_not_valid(tmp_path):
     content = values()
     for name in ("hand_mocap/left_joints_3d", "full_body_mocap/keypoints", "depth/depth", "full_body_mocap/contacts"):

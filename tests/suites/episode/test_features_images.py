@@ -105,6 +105,14 @@ def test_images_do_not_touch_each_other():
         assert alone.tobytes() == together[k].tobytes()
 
 
+def test_frames_after_the_end_of_the_confidence_are_read_in_part():
+    """72 of 140 numbers are those of the depth."""
+    depth, confidence = room(np.random.default_rng(3), n=3)
+    confidence[2] = 0
+    _, share = depth_numbers(depth, confidence, np.ones(3, dtype=bool), np.array([True, True, False]))
+    assert share.tolist() == [1, 1, 72 / 140]
+
+
 def test_without_confidence_its_numbers_are_0_and_counted_as_missing():
     depth, confidence = room(np.random.default_rng(2))
     whole, _ = depth_numbers(depth, confidence, np.ones(3, dtype=bool))

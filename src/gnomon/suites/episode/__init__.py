@@ -18,4 +18,5 @@ SUITE = Suite(
         "simulate": Verb(SimulateOptions, "gnomon.suites.episode.simulate:simulate", "write generated episodes"),
     },
     tables="gnomon.suites.episode.views:tables",
+    demo="gnomon.suites.episode.demo:steps",
 )

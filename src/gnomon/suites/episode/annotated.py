@@ -14,29 +14,47 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.canonical import encode_pretty
+from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.documents import read_json
 from gnomon.suites.episode.captions import FrameLabels, Segment
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.blocks import BLOCKS, column_numbers
+from gnomon.suites.episode.features.statistics import CHUNK
 from gnomon.suites.episode.features.windows import starts
-from gnomon.suites.episode.frames import Points, Poses
+from gnomon.suites.episode.frames import CAMERA, WORLD, Points, Poses
 from gnomon.suites.episode.tasks.data import SIDES, Recorded, Table
 
 ARRAYS, LABELS = "annotation.npz", "labels.json"
-NO_CAPTION = "no caption"
+SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
+    "left_hand": {"left_hand_xyz": (21, 3), "left_hand_valid": ()},
+    "right_hand": {"right_hand_xyz": (21, 3), "right_hand_valid": ()},
+    "root": {"root_xyz": (1, 3), "root_valid": ()},
+    "poses": {"rotation": (3, 3), "translation": (3,), "poses_valid": ()},
+    "contacts": {"contacts": (21,), "contacts_valid": ()},
+}
+"""What is kept of every frame: the arrays of each stream, and the shape of one frame of them."""
+FRAMES = {"left_hand": CAMERA, "right_hand": CAMERA, "root": WORLD}
+"""Coordinate frames of points."""
 
 
 def write(episode: Episode, out: Path) -> None:
-    """Read what tasks need of an open episode, and write it."""
+    """Read what tasks need of an open episode, and write it; frames that cannot be read are not valid."""
     n = episode.n_frames
-    arrays: dict[str, Array] = {}
-    for side in SIDES:
-        arrays |= _points(f"{side}_hand", episode.hand(side, 0, n))
-    arrays |= _points("root", episode.root(0, n))
-    poses = episode.poses(0, n)
-    arrays |= {"rotation": poses.rotation, "translation": poses.translation, "poses_valid": poses.valid}
-    arrays["contacts"], arrays["contacts_valid"] = episode.contacts(0, n)
+    arrays: dict[str, Array] = {f"{name}_frame": np.array(frame) for name, frame in FRAMES.items()}
+    unreadable: dict[str, str] = {}
+    for name, shapes in SHAPES.items():
+        for key, shape in shapes.items():
+            arrays[key] = np.zeros((n, *shape), dtype=np.bool_ if key.endswith("_valid") else np.float64)
+        for start in range(0, n, CHUNK):
+            stop = min(start + CHUNK, n)
+            try:
+                found = _read(name, episode, start, stop)
+            except InputError as error:
+                unreadable[name] = str(error).replace(f"{episode.folder}/", "")
+                continue
+            for key, values in zip(shapes, found, strict=True):
+                arrays[key][start:stop] = values
     np.savez(out / ARRAYS, **arrays)  # type: ignore[arg-type]
     why = episode.streams["caption"]
     labels = FrameLabels(("",) * n, ("",) * n, (frozenset(),) * n, ("",) * n, (), {}) if why else episode.frame_labels()
@@ -44,6 +62,7 @@ def write(episode: Episode, out: Path) -> None:
         "episode": episode.id,
         "frames": n,
         "caption": why,
+        "unreadable": unreadable,
         "action": list(labels.action),
         "subtask": list(labels.subtask),
         "objects": [sorted(names) for names in labels.objects],
@@ -54,8 +73,17 @@ def write(episode: Episode, out: Path) -> None:
     (out / LABELS).write_bytes(encode_pretty(record))
 
 
-def _points(name: str, points: Points) -> dict[str, Array]:
-    return {f"{name}_xyz": points.xyz, f"{name}_valid": points.valid, f"{name}_frame": np.array(points.frame)}
+def _read(name: str, episode: Episode, start: int, stop: int) -> tuple[Array, ...]:
+    """Return the arrays of a stream in some frames, in the order of :data:`SHAPES`."""
+    if name == "poses":
+        poses = episode.poses(start, stop)
+        return poses.rotation, poses.translation, poses.valid
+    if name == "contacts":
+        return episode.contacts(start, stop)
+    points = episode.root(start, stop) if name == "root" else episode.hand(name.removesuffix("_hand"), start, stop)
+    if points.frame != FRAMES[name]:
+        raise GnomonError(f"{name} is in the {points.frame} frame, expected {FRAMES[name]}")
+    return points.xyz, points.valid
 
 
 @dataclass(frozen=True)

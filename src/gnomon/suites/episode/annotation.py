@@ -55,6 +55,11 @@ class Annotation:
         """Close the file; it may be closed already."""
         self._file.close()
 
+    def marked(self, name: str) -> bool:
+        """Say whether the file itself has an attribute of a name."""
+        with guarded(self.path, "its attributes cannot be read", "the file is damaged: copy it again"):
+            return name in self._file.attrs
+
     def dataset(self, name: str, shape: Shape, kinds: str = _NUMERIC) -> Any:
         """Return a dataset that has a shape (None: any length) and one of some kinds of values.
 

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.canonical import encode_pretty
+from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import NONE, Labels, LabelSets, Vectors
@@ -39,6 +39,7 @@ from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.measured import LABELS, SETS
 from gnomon.suites.episode.tasks.declared import Task
 from gnomon.suites.episode.tasks.sampling import TaskData
+from gnomon.suites.episode.tasks.splitting import TEST
 
 ANSWERS, FACTS = "answers.npz", "facts.json"
 JOINTS = 42
@@ -166,10 +167,8 @@ def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: in
     window of the query itself is.
     """
     asked, there = (truth, given) if data.task.name == GROUNDING else (given, truth)
-    pool = hashlib.sha256("\n".join(data.ids).encode()).hexdigest()[:16]
-    named = f"{data.task.name} {len(there)} {pool}"
     right = alike(truth) if data.task.name == GROUNDING and data.variant == "strict" else None
-    found = retrieval.rankings(queries=asked, candidates=there, positives=right, pool=named)
+    found = retrieval.rankings(queries=asked, candidates=there, positives=right, pool=pool_of(data))
     name = data.task.name
     rows = rank_rows(found, case)
     ledgers = {family(retrieval.RANKS, name): rows}
@@ -183,6 +182,12 @@ def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: in
         "positives": [first[tuple(one)] for one in right] if right else None,
     }
     return Tallied(tallies, ledgers, rows.columns["rank"].tolist(), facts)
+
+
+def pool_of(data: TaskData) -> str:
+    """Return the name of the candidates of a retrieval task: how many test windows they are, and which."""
+    ids = [data.ids[place] for place in data.of(TEST).tolist()]
+    return f"{data.task.name} {len(ids)} {fingerprint(ids)[:16]}"
 
 
 def alike(truth: Array) -> list[list[int]]:

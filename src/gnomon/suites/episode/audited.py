@@ -93,8 +93,25 @@ def audit(data: Mapping[str, TaskData], by_task: Mapping[str, Samples], unit: st
     if plain is not None:
         make("overlapping-units", plain, unit)
     for name, own_findings in findings.items():
-        found = found.add(name, own_findings)
+        found = found.add(name, _merged(own_findings, list(by_task)))
     return found
+
+
+def _merged(findings: Sequence[Finding], tasks: Sequence[str]) -> list[Finding]:
+    """Say once what is true of several tasks, and of which."""
+    found: dict[Finding, list[str]] = {}
+    for finding in findings:
+        key = replace(finding, where="") if finding.where in tasks else finding
+        found.setdefault(key, []).append(finding.where)
+    return [
+        key if key.where else replace(key, where=", ".join(own), evidence=_told(key.evidence, own))
+        for key, own in found.items()
+    ]
+
+
+def _told(evidence: str, tasks: Sequence[str]) -> str:
+    said = ", ".join(tasks)
+    return evidence if evidence.startswith(f"{said}: ") else f"{said}: {evidence}"
 
 
 def ties(

@@ -38,7 +38,7 @@ FRAME_NUMBERS = 10_000_000
 OUTSIDE = "references outside the episode"
 UNREADABLE = "unreadable references"
 DROPPED = "ranges wholly outside the episode, left out"
-_REFERENCE = re.compile(r"(?:frame_)?(\d{1,18})(?:\.\w{1,4})?", re.ASCII)
+_REFERENCE = re.compile(r"(?:frame_)?(\d{1,19})(?:\.\w{1,4})?", re.ASCII)
 Value = TypeVar("Value")
 
 

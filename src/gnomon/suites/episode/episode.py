@@ -36,7 +36,10 @@ SIDES: tuple[Side, ...] = ("left", "right")
 DEPTH_SIZE = 256
 LARGEST = 1e5
 """Beyond this no sensor of a headset has ever been, in m, m/s^2 or rad/s."""
+FARTHEST_SAMPLES, FARTHEST_NS = 3.0, 5e7
+"""An IMU sample that is farther from its frame than so many samples, or nanoseconds, is not of that frame."""
 _TIMES = ("video/device_timestamp", "slam/frame_names")
+_IMU_TIMES = "imu/device_timestamp_ns"
 _TO_CAMERA = "calibration/cam01/T_c0_b"
 _SHAPES: Mapping[str, Shape] = {
     "hand_mocap/left_joints_3d": (None, 21, 3),
@@ -53,7 +56,8 @@ _SHAPES: Mapping[str, Shape] = {
     "depth/confidence": (None, DEPTH_SIZE, DEPTH_SIZE),
 }
 _NOT_BY_FRAME = ("slam/point_cloud", "imu/accel_xyz", "imu/gyro_xyz")
-_TIME = re.compile(rb"(\d{1,18})(?:\.\w{1,4})?\x00*")
+_TIME = re.compile(rb"(\d{1,19})(?:\.\w{1,4})?\x00*")
+_LATEST_NS = np.iinfo(np.int64).max
 _READ_BYTES = 32 * MIB
 
 
@@ -128,6 +132,11 @@ class Episode:
         return times
 
     @property
+    def simulated(self) -> bool:
+        """Whether the annotation file says that it was generated, wherever it lies now."""
+        return self._file.marked("simulated")
+
+    @property
     def fps(self) -> float:
         """Frames per second, as measured."""
         return (self.n_frames - 1) / (int(self.times_ns[-1]) - int(self.times_ns[0])) * 1e9
@@ -170,13 +179,17 @@ class Episode:
         return np.where(valid[:, None], translation, 0.0), np.where(valid[:, None, None], rotation, 0.0), valid
 
     def imu(self, start: int, stop: int) -> tuple[Array, Array]:
-        """Return acceleration and angular rate at each frame ``(n, 6)``, and which frames are valid ``(n,)``."""
+        """Return acceleration and angular rate at each frame ``(n, 6)``, and which frames are valid ``(n,)``.
+
+        A frame is not valid where the sample that it names was taken more than 3 samples or .05 s from it.
+        """
         values = np.zeros((stop - start, 6))
         index, valid = self._rows("imu/keyframe_indices", start, stop)
         sensors = [self._sets[name] for name in DATASETS["imu"][1:] if name in self._sets]
         if len(sensors) < 2:
             return values, np.zeros(len(values), dtype=np.bool_)
         valid &= (index >= 0) & (index < min(len(sensor) for sensor in sensors))
+        valid &= ~self._far_from_imu[start:stop]
         index = np.where(valid, index, 0).astype(np.int64)
         if valid.any():
             low, high = int(index[valid].min()), int(index[valid].max()) + 1
@@ -195,6 +208,11 @@ class Episode:
         if self.streams["confidence"]:
             return depth, None, valid
         return depth, self._rows("depth/confidence", start, stop, np.uint8)[0], valid
+
+    def has_confidence(self, start: int, stop: int) -> Array:
+        """Return which frames have a confidence of their depth, ``(n,)``; it may end before the depth does."""
+        length = 0 if self.streams["confidence"] else len(self._sets["depth/confidence"])
+        return np.arange(start, stop) < length
 
     def point_cloud(self) -> Array:
         """Return the points of the whole episode's map, ``(M, 3)``."""
@@ -233,6 +251,31 @@ class Episode:
             yield slice(start, min(start + step, self.n_frames))
 
     @cached_property
+    def _far_from_imu(self) -> Array:
+        """Frames whose IMU sample was taken at another time, ``(N,)``; none where the samples have no times.
+
+        Both clocks are one in what is recorded; where they are apart for good, the median distance is taken off.
+        """
+        far = np.zeros(self.n_frames, dtype=np.bool_)
+        try:
+            found = self._file.dataset(_IMU_TIMES, (None,))
+        except UnusableError:
+            return far
+        if len(found) < 2:
+            return far
+        index, there = self._rows("imu/keyframe_indices", 0, self.n_frames)
+        there &= (index >= 0) & (index < len(found))
+        times = np.asarray(self._file.read(found), dtype=np.float64) - float(self.times_ns[0])
+        steps = np.diff(times[np.isfinite(times)])
+        apart = times[np.where(there, index, 0).astype(np.int64)] - (self.times_ns - self.times_ns[0])
+        known = there & np.isfinite(apart)
+        if not known.any() or not len(steps):
+            return there
+        middle = float(np.median(apart[known]))
+        most = min(FARTHEST_SAMPLES * float(np.median(steps)), FARTHEST_NS)
+        return np.asarray(there & ~(np.abs(apart - (middle if abs(middle) > FARTHEST_NS else 0.0)) <= most))
+
+    @cached_property
     def _to_camera(self) -> Array | None:
         """Pose that maps the body of the headset to the camera; nothing where the episode has no proper one."""
         try:
@@ -262,7 +305,7 @@ class Episode:
         times = np.zeros(self.n_frames, dtype=np.int64)
         for row, text in enumerate(texts):
             match = _TIME.fullmatch(text if isinstance(text, bytes) else str(text).encode())
-            if not match:
+            if not match or int(match[1]) > _LATEST_NS:
                 got = shown(repr(text), 80)
                 raise self._file.refused(self._times_set, f"frame {row} has the time {got}, expected nanoseconds")
             times[row] = int(match[1])

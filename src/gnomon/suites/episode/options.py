@@ -8,11 +8,11 @@ from typing import Annotated
 from gnomon.core.options import Option, ScoringOptions
 from gnomon.engine.options import EngineOptions
 from gnomon.suites.episode.simulate_options import SimulateOptions
-from gnomon.suites.episode.tasks.declared import TASKS
 
 VARIANTS = ("published", "strict", "both")
 SPLITS = ("single_episode_chronological", "episode_disjoint")
 HEADS = ("minimal", "neural")
+BAD = ("error", "skip")
 TRIVIAL = ("majority", "copy_last", "persistence", "random", "always_positive")
 SEED = 7
 """Of the published heads."""
@@ -29,7 +29,7 @@ class RunOptions(EngineOptions):
     episodes: Annotated[
         tuple[str, ...], Option("episodes, or folders that hold some", metavar="EPISODE_DIR...", argument=True)
     ]
-    tasks: Annotated[tuple[str, ...], Option(_TASKS, metavar="TASK")] = tuple(TASKS)
+    tasks: Annotated[tuple[str, ...], Option(_TASKS, metavar="TASK")] = ()
     systems: Annotated[
         tuple[str, ...],
         Option("minimal, neural, trivial or one baseline by name; with commas or repeated", metavar="SYSTEM"),
@@ -47,6 +47,10 @@ class RunOptions(EngineOptions):
         tuple[str, ...],
         Option("blocks or streams to leave out, such as fisheye_cam0; with commas or repeated", metavar="NAME"),
     ] = ()
+    bad: Annotated[
+        str,
+        Option("episodes that cannot be read: an error before any work, or left out and named", choices=BAD),
+    ] = BAD[0]
     seed: Annotated[int, Option("seed of the heads and of drawn episodes", low=0)] = SEED
 
 
@@ -61,6 +65,7 @@ class ScoreOptions(ScoringOptions):
             "table with task, sample and label, or folder with such a table and TASK.npz (samples, values); "
             "give NAME=PATH, several times, for several systems",
             metavar="FILE",
+            data=True,
         ),
     ]
     tasks: Annotated[

@@ -2,6 +2,10 @@
 
 Features and annotation of every episode are artefacts that all cells share; a cell is one system, variant and task. A
 run is a system in a variant, with all its tasks.
+
+Every cell reads all episodes, so that one which cannot be used at all (no annotation file that can be opened, no rising
+times, a caption that is no JSON, fewer frames than a window) is an error before any work, or, where it is asked for,
+left out and named in every run. A stream that is missing or damaged in part is no such fault: its block is masked.
 """
 
 from __future__ import annotations
@@ -24,6 +28,7 @@ from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import Evaluation
 from gnomon.suites.episode import cells, layout, scoring, systems
 from gnomon.suites.episode.answers import Answers
+from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.options import VARIANTS, RunOptions
@@ -31,7 +36,11 @@ from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, DISJOINT, held_out
 
+MOST_FAULTS = 3
+"""Episodes that cannot be used whose faults an error spells out."""
 CELLS = "gnomon.suites.episode.cells"
+KEPT = ("frames", "coverage", "masked", "invalid_frames", "streams", "audio", "repairs")
+"""What a run keeps of the facts about the features of an episode."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +53,7 @@ class Work:
     systems: tuple[str, ...]
     tasks: tuple[str, ...]
     skip: tuple[str, ...]
+    left_out: Mapping[str, str]
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -104,8 +114,43 @@ def whole(places: Sequence[layout.Place]) -> None:
         raise InputError(f"episodes {some(broken)} were not written to the end; give gnomon simulate the same again")
 
 
+def fault_of(place: layout.Place) -> str:
+    """Say why an episode cannot be used at all; empty where it can. Reads names, shapes, times and the caption."""
+    try:
+        with Episode.open(place) as episode:
+            if episode.n_frames < blocks.LENGTH:
+                return f"{episode.n_frames} frames, but a window has {blocks.LENGTH}"
+            if not episode.streams["caption"]:
+                episode.frame_labels()
+            return "" if len(episode.times_ns) else "no frames"
+    except InputError as error:
+        return str(error)
+
+
+def generated(place: layout.Place) -> bool:
+    """Say whether an episode is simulated: by the mark above its folder, or by its own file where that was copied."""
+    if simulated(place.folder):
+        return True
+    with Episode.open(place) as episode:
+        return episode.simulated
+
+
+def usable(places: Sequence[layout.Place], bad: str) -> tuple[list[layout.Place], dict[str, str]]:
+    """Return the episodes that can be used, and why others cannot; those are an error unless they may be skipped."""
+    faults = {place.id: why for place in places if (why := fault_of(place))}
+    if faults and (bad == "error" or len(faults) == len(places)):
+        said = "; ".join(f"{name}: {why}" for name, why in list(faults.items())[:MOST_FAULTS])
+        more = f"; and {len(faults) - MOST_FAULTS} more" if len(faults) > MOST_FAULTS else ""
+        few = len(faults) < len(places)
+        raise InputError(
+            f"{len(faults)} of {len(places)} episodes cannot be used, nothing was computed: {said}{more}; complete "
+            f"{'them, or leave them out with --bad skip' if few else 'what is missing'}"
+        )
+    return [place for place in places if place.id not in faults], faults
+
+
 def _resolved(options: RunOptions) -> Work:
-    tasks, chosen = checked_tasks(options.tasks), systems.expanded(options.systems)
+    tasks, chosen = checked_tasks(options.tasks or tuple(TASKS)), systems.expanded(options.systems)
     skip = words(options.skip)
     known = {*blocks.NAMES, *(stream for block in blocks.BLOCKS for stream in block.stream)}
     strange = [name for name in skip if name not in known]
@@ -113,9 +158,10 @@ def _resolved(options: RunOptions) -> Work:
         raise InputError(f"--skip: no block or stream {some(strange)}; there are {', '.join(sorted(known))}")
     places = layout.find(options.episodes)
     whole(places)
+    places, left_out = usable(places, options.bad)
     checked_split(options.split, [place.id for place in places], options.seed, words(options.test_episodes))
     content = {place.id: layout.content(place) for place in places}
-    return Work(options, tuple(places), content, chosen, tasks, skip)
+    return Work(options, tuple(places), content, chosen, tasks, skip, left_out)
 
 
 def code(*rooms: str) -> str:
@@ -226,7 +272,7 @@ def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> scoring.Gro
         one = cells.read(*folders)
         recorded.append(one)
         features = Features.read(folders[1])
-        coverage[place.id] = {key: features.facts[key] for key in ("coverage", "masked", "streams", "audio", "repairs")}
+        coverage[place.id] = {key: features.facts[key] for key in KEPT}
         name = place.id.replace("/", "_")
         files[f"windows.{name}.csv" if len(work.places) > 1 else "windows.csv"] = (
             folders[1] / "windows.csv"
@@ -238,13 +284,13 @@ def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> scoring.Gro
         "name": work.options.split,
         "share": "70/30",
         **({"embargo": work.options.embargo} if variant == "strict" and work.options.split == CHRONOLOGICAL else {}),
-        **({"test_episodes": list(how["test_episodes"])} if how["test_episodes"] else {}),
     }
     settings = {
         "windows": {"frames": blocks.LENGTH, "stride": blocks.STRIDE},
         "features": {"dimensions": blocks.DIM, "blocks": fingerprint(blocks.manifest()), "skip": sorted(work.skip)},
         "validity": cells.VALIDITY[variant],
-        "seed": work.options.seed,
     }
-    marked = [place.id for place in work.places if simulated(place.folder)]
-    return scoring.Ground.of(variant, data, work.content, marked, split, settings, files=files, streams=coverage)
+    marked = [place.id for place in work.places if generated(place)]
+    return scoring.Ground.of(
+        variant, data, work.content, marked, split, settings, files=files, streams=coverage, left_out=work.left_out
+    )

@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from gnomon.core.canonical import encode_pretty, fingerprint
+from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.runs.alignment import POOL
 from gnomon.runs.run import Evaluation
 from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
 from gnomon.suites.episode import audited, gate, systems
 from gnomon.suites.episode import protocol as rules
-from gnomon.suites.episode.answers import ROW, Answers, Tallied, tallied
+from gnomon.suites.episode.answers import ROW, Answers, Tallied, pool_of, tallied
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.sampling import TaskData
@@ -31,6 +32,10 @@ CITED = (
     "as published for one episode of 5,821 frames, without intervals and with the leaks that the audit of the "
     "published variant names"
 )
+
+
+KEPT = ("coverage", "masked", "invalid_frames", "frames", "audio")
+"""What a run records of the features of every episode."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +57,8 @@ class Ground:
     findings: tuple[Finding, ...] = ()
     streams: Mapping[str, Any] = field(default_factory=dict)
     """By episode: coverage of the blocks, and why some are masked."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Episodes that were given and cannot be used, and why."""
 
     @staticmethod
     def of(
@@ -64,6 +71,7 @@ class Ground:
         trained: bool = True,
         files: Mapping[str, bytes] | None = None,
         streams: Mapping[str, Any] | None = None,
+        left_out: Mapping[str, str] | None = None,
     ) -> Ground:
         """Put together what systems share; without training there is no split to audit."""
         by_task = audited.collected(data)
@@ -71,9 +79,10 @@ class Ground:
         ceilings = {name: systems.ceiling(one) for name, one in data.items() if not one.lacks}
         unit = "ids" if variant == "published" else roster.level
         held = audited.audit(data, by_task, unit) if by_task else None
+        tested = sorted(_tested(data))
         return Ground(
             variant,
-            split,
+            {**split, "test_episodes": tested} if split.get("name") == DISJOINT else split,
             settings,
             data,
             roster,
@@ -83,22 +92,26 @@ class Ground:
             held if trained else None,
             ceilings,
             dict(files or {}),
-            (*_about(data, simulated), *_masked(streams or {})),
+            (*_left_out(left_out or {}), *_about(data, simulated), *_masked(streams or {})),
             dict(streams or {}),
+            dict(left_out or {}),
         )
 
     @property
     def tested(self) -> set[str]:
         """Episodes with a test sample."""
-        return {one.episode[place] for one in self.data.values() for place in one.of(TEST).tolist()}
+        return _tested(self.data)
+
+
+def _tested(data: Mapping[str, TaskData]) -> set[str]:
+    return {one.episode[place] for one in data.values() for place in one.of(TEST).tolist()}
 
 
 def _roster(data: Mapping[str, TaskData]) -> Roster:
     """Return all annotated segments as cases; with one test episode they are what is resampled, else episodes are."""
     place = {segment: name for one in data.values() for segment, name in zip(one.segment, one.episode, strict=True)}
     segments = sorted(place, key=natural_key)
-    tested = {one.episode[row] for one in data.values() for row in one.of(TEST).tolist()}
-    several = len(tested) > 1
+    several = len(_tested(data)) > 1
     return Roster(
         ids=tuple(segments),
         groups=tuple(place[name] if several else name for name in segments),
@@ -112,15 +125,22 @@ def _about(data: Mapping[str, TaskData], simulated: Sequence[str]) -> tuple[Find
     for name, one in data.items():
         if one.lacks:
             found.append(Finding("task-not-possible", "warning", name, f"{name}: {one.lacks}", "give more episodes"))
-        purged, unseen = one.facts["samples"].get("purged", 0), one.facts.get("unseen_test_classes")
-        if purged:
+        if purged := one.facts["samples"].get("purged", 0):
             text = f"{name}: {purged} samples read across the cut or come nearer than the embargo, and are in no part"
             found.append(Finding("purged-samples", "info", name, text, "nothing: strict does so"))
-        del unseen
     if simulated:
         text = f"{len(simulated)} episodes are simulated: {', '.join(simulated[:5])}"
         found.append(Finding("simulated-data", "info", "data", text, "nothing: do not report them as real"))
     return tuple(found)
+
+
+def _left_out(episodes: Mapping[str, str]) -> list[Finding]:
+    """Say which episodes are not in the numbers."""
+    remedy = "complete the episode, or say that the numbers are without it"
+    return [
+        Finding("episode-left-out", "warning", name, f"{name} is left out: {why}", remedy)
+        for name, why in episodes.items()
+    ]
 
 
 def _masked(streams: Mapping[str, Any]) -> list[Finding]:
@@ -131,7 +151,12 @@ def _masked(streams: Mapping[str, Any]) -> list[Finding]:
         if lost:
             said = "; ".join(f"{block} {one['coverage'][block]:.0%} ({why})" for block, why in lost.items())
             text = f"{name}: {len(lost)} blocks are masked where they are missing: {said}"
-            found.append(Finding("masked-blocks", "warning", name, text, "nothing: coverage is recorded"))
+            found.append(Finding("masked-blocks", "warning", name, text, "complete the episode, or read the coverage"))
+        gaps = {block: n for block, n in one.get("invalid_frames", {}).items() if n and block not in lost}
+        if gaps:
+            said = ", ".join(f"{block} {n}" for block, n in gaps.items())
+            text = f"{name}: frames in which a block saw nothing valid, of {one['frames']}: {said}"
+            found.append(Finding("invalid-frames", "info", name, text, "nothing: coverage is recorded"))
         repaired = {what: count for what, count in one["repairs"].items() if count}
         if repaired:
             said = "; ".join(f"{what}: {count}" for what, count in repaired.items())
@@ -172,7 +197,7 @@ def evaluation(
         facts=known,
         samples=ground.samples,
         audit=ground.audit,
-        files={**ground.files, **gate.files(ground.variant, ground.split, known), **_by_class(done, ground)},
+        files={**ground.files, **gate.files(ground.variant, ground.split, known), **_by_class(done)},
     )
 
 
@@ -246,15 +271,17 @@ def _facts(
         "audio_features": 0,
         "real_episodes": int(not ground.simulated),
         "simulated": list(ground.simulated),
-        "streams": {
-            name: {key: one[key] for key in ("coverage", "masked", "audio")} for name, one in ground.streams.items()
-        },
+        "left_out": dict(ground.left_out),
+        "streams": {name: {key: one[key] for key in KEPT if key in one} for name, one in ground.streams.items()},
         "artefacts": "full" if valid >= rules.VALID_EPISODES else "smoke",
         **{key: value for key, value in facts.items() if key != "progress_logs"},
     }
     reported = {
         f"{one.metric}[{name}]": one.published[system] for name, one in _declared(ground) if system in one.published
     }
+    pools = [pool_of(data) for data in ground.data.values() if data.task.kind == "retrieval"]
+    if pools:
+        found[POOL] = fingerprint(pools)
     if reported:
         found |= {REPORTED: reported, REPORTED_BY: CITED}
     if ground.variant == "strict":
@@ -286,7 +313,7 @@ def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     return pa.table({name: pa.array(column, kind) for name, column, kind in zip(ROW, columns, kinds, strict=True)})
 
 
-def _by_class(done: Mapping[str, Tallied], ground: Ground) -> dict[str, bytes]:
+def _by_class(done: Mapping[str, Tallied]) -> dict[str, bytes]:
     """Return ``per_class.csv`` and ``confusion.csv`` of the tasks with classes."""
     classes, pairs = [], []
     for task, one in done.items():
@@ -304,7 +331,6 @@ def _by_class(done: Mapping[str, Tallied], ground: Ground) -> dict[str, bytes]:
             for row in one.rows:
                 counts[row[4], row[5]] = counts.get((row[4], row[5]), 0) + 1
             pairs += [[task, truth, answer, n] for (truth, answer), n in sorted(counts.items())]
-    del ground
     found = {}
     if classes:
         head = ["task", "class", "truth", "predicted", "tp", "precision", "recall", "f1"]
@@ -324,8 +350,3 @@ def _csv(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> bytes:
     writer.writerow(head)
     writer.writerows(rows)
     return text.getvalue().encode()
-
-
-def manifest_files(manifest: Mapping[str, Any], windows: bytes) -> dict[str, bytes]:
-    """Return the description of the features and the table of windows, as files of a run."""
-    return {"feature_manifest.json": encode_pretty(dict(manifest)), "windows.csv": windows}

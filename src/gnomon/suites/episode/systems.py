@@ -26,6 +26,7 @@ from gnomon.suites.episode.tasks.declared import Task
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST, TRAIN
 from gnomon.suites.episode.tasks.taskdata import CONTACT, FORECAST
+from gnomon.suites.episode.tasks.vocabulary import codes
 
 
 def expanded(given: Sequence[str]) -> tuple[str, ...]:
@@ -64,16 +65,21 @@ def answer(name: str, data: TaskData, seed: int) -> Answers:
         values, classes, facts = _baseline(name, data, train, test, seed)
         return Answers(data.task, ids, values, classes, facts)
     head = heads.make(name, data.task.kind, seed, tell=begun.tell)
-    mask = data.valid(train)
-    x, y = data.x(train), data.y(train)
+    classes = _occurring(data)
     if heads.form(data.task.kind) == "vectors":
-        head.fit(x, y, mask=mask)
+        head.fit(data.x(train), data.y(train), mask=data.valid(train))
     else:
-        head.fit(x, y, data.classes)
-    del x
+        y = codes([data.labels[place] for place in train.tolist()], classes) if data.labels else data.y(train)
+        head.fit(data.x(train), y, classes)
     values = head.predict(data.x(test))
     facts = {"head": head.identity(), "training": dict(head.facts), "n_train": len(train)}
-    return Answers(data.task, ids, values, data.classes, facts)
+    return Answers(data.task, ids, values, classes, facts)
+
+
+def _occurring(data: TaskData) -> tuple[str, ...]:
+    """Return the classes that a head knows: those that occur, so that a published task of one class is always right."""
+    seen = set(data.labels) or set(data.classes)
+    return tuple(name for name in data.classes if name in seen)
 
 
 def _baseline(
@@ -113,8 +119,8 @@ def _last(data: TaskData, test: Array) -> tuple[Array, Array, tuple[str, ...]]:
     given = [labels[row] for row in rows]
     classes = tuple(dict.fromkeys((*data.classes, *sorted(set(given) - {""}))))
     place = {label: index for index, label in enumerate(classes)}
-    codes = np.array([place.get(label, 0) for label in given], dtype=np.int64)
-    return codes, np.array([bool(label) for label in given], dtype=np.bool_), classes
+    known = np.array([bool(label) for label in given], dtype=np.bool_)
+    return np.array([place.get(label, 0) for label in given], dtype=np.int64), known, classes
 
 
 def ceiling(data: TaskData) -> dict[str, Any]:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from gnomon.core.errors import some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.episode.features.blocks import NAMES
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.options import HEADS, TRIVIAL
 from gnomon.suites.episode.scoring import CITED
 from gnomon.suites.episode.tasks.declared import TASKS
 
+MOST_EPISODES = 4
+"""Above this many episodes coverage is summed up over them."""
+MOST_REASONS = 8
+"""Reasons of masked blocks that are spelled out."""
 LARGEST_MATRIX = 40
 """Above this many classes no confusion matrix is shown."""
 DIGITS = 4
@@ -21,25 +28,37 @@ DIGITS = 4
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
-    items: list[Table | View] = [overview(runs), baselines(runs), details(runs), samples(runs[0])]
-    if (table := training(runs)) is not None:
-        items.append(table)
-    if runs[0].manifest["facts"].get("streams"):
-        items.append(coverage(runs[0]))
-    items.append(gate_table(runs[0]))
-    return items + (confusions(runs[0]) if len(runs) == 1 else [])
+    first = next(iter(_heads(runs)), runs[0])
+    items: list[Table | View | None] = [overview(runs), baselines(runs), details(runs), samples(first), unseen(first)]
+    items.append(training(runs))
+    if first.manifest["facts"].get("streams"):
+        items.append(coverage(first))
+    items += [gate_table(first), *(confusions(first) if len(runs) == 1 else ())]
+    return [item for item in items if item is not None]
+
+
+def _heads(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.manifest["system"] not in TRIVIAL]
+
+
+def _trivial(runs: Sequence[Run]) -> list[Run]:
+    return [run for run in runs if run.manifest["system"] in TRIVIAL]
+
+
+def _name(run: Run) -> str:
+    """Return the name of a system without its variant, which the title of a table says."""
+    return run.system.removesuffix(f" [{run.manifest['protocol']['variant']}]")
 
 
 def overview(runs: Sequence[Run]) -> Table:
     """One row per task: every head with its interval, the best baseline, the ceiling, the published figures."""
-    heads = [run for run in runs if run.manifest["system"] not in TRIVIAL]
-    trivial = [run for run in runs if run.manifest["system"] in TRIVIAL]
+    heads, trivial = _heads(runs), _trivial(runs)
     known = [name for name in HEADS if any(run.manifest["system"] == name for run in heads)]
     columns = [
         Column("task", "task"),
         Column("metric", "metric"),
         Column("n", "n test", "count"),
-        *(Column(run.system, run.system, "score", digits=DIGITS) for run in heads),
+        *(Column(run.system, _name(run), "score", digits=DIGITS) for run in heads),
         *((Column("trivial", "best baseline", "score", digits=DIGITS), Column("which", "which")) if trivial else ()),
         Column("ceiling", "ceiling", "score", digits=DIGITS),
         *(Column(f"reported {name}", f"reported {name}", "score", digits=DIGITS) for name in known),
@@ -50,48 +69,56 @@ def overview(runs: Sequence[Run]) -> Table:
         row = {
             "task": Cell(task),
             "metric": Cell(f"{TASKS[task].metric} {'↑' if TASKS[task].direction == 'up' else '↓'}"),
-            "n": _n(runs, measure, task),
+            "n": Cell(runs[0].manifest["facts"]["tasks"][task]["samples"]["test"]),
             **{run.system: _score(run, measure, task) for run in heads},
+            **_best(trivial, measure),
             "ceiling": _ceiling(runs[0], task, TASKS[task].metric),
             **{f"reported {name}": Cell(TASKS[task].published[name]) for name in known},
         }
-        if trivial:
-            row["trivial"], row["which"] = _best(trivial, measure)
         rows.append(row)
     notes = [
-        "ceiling: what answers can reach at best with the classes and texts that training shows",
-        f"reported: {CITED}",
+        "ceiling: what answers can reach at best with the classes and texts that training shows; copy_last is told the "
+        "last label, also one that training never showed",
+        *([f"reported: {CITED}"] if known else ()),
         *_smoke(runs[0]),
         *common.notes(runs, []),
     ]
     return Table("scores", f"episode ({_title(runs[0])}): tasks", tuple(columns), tuple(rows), tuple(notes))
 
 
-def baselines(runs: Sequence[Run]) -> Table:
-    """One row per task with every baseline."""
-    trivial = [run for run in runs if run.manifest["system"] in TRIVIAL]
-    columns = [Column("task", "task"), Column("metric", "metric")]
-    columns += [Column(run.system, run.system, "score", digits=DIGITS) for run in trivial]
+def baselines(runs: Sequence[Run]) -> Table | None:
+    """One row per task and baseline that answers it."""
+    columns = (
+        Column("task", "task"),
+        Column("metric", "metric"),
+        Column("baseline", "baseline"),
+        Column("n", "n", "count"),
+        Column("value", "value", "score", digits=DIGITS),
+    )
     rows = []
-    for task in runs[0].manifest["protocol"]["tasks"] if trivial else ():
+    for task in runs[0].manifest["protocol"]["tasks"]:
         measure = of_task(TASKS[task])[0]
-        rows.append(
-            {
-                "task": Cell(task),
-                "metric": Cell(measure.name.partition("[")[0]),
-                **{run.system: _score(run, measure, task) for run in trivial},
-            }
-        )
+        for run in _trivial(runs):
+            if _answered(run, task) is None or (score := run.find(measure.name)) is None:
+                continue
+            rows.append(
+                {
+                    "task": Cell(task),
+                    "metric": Cell(measure.name.partition("[")[0]),
+                    "baseline": Cell(_name(run)),
+                    "n": Cell(score.n),
+                    "value": common.cell(score, measure),
+                }
+            )
     notes = (
-        "majority: the most frequent answer of training; copy_last: the last label before the target, which is told; "
+        "majority: the most frequent answer of training; copy_last: the last label before the target, which is told",
         "persistence: the hands seen last; random: drawn as in training; always_positive: the positive class",
     )
-    return Table(
-        "baselines", f"episode ({_title(runs[0])}): baselines", tuple(columns), tuple(rows), notes if rows else ()
-    )
+    title = f"episode ({_title(runs[0])}): baselines"
+    return Table("baselines", title, columns, tuple(rows), notes) if rows else None
 
 
-def details(runs: Sequence[Run]) -> Table:
+def details(runs: Sequence[Run]) -> Table | None:
     """One row per task, metric and head."""
     columns = (
         Column("task", "task"),
@@ -102,7 +129,7 @@ def details(runs: Sequence[Run]) -> Table:
         Column("value", "value", "score", digits=DIGITS),
     )
     rows = []
-    shown = [run for run in runs if run.manifest["system"] not in TRIVIAL] or runs
+    shown = _heads(runs)
     for task in runs[0].manifest["protocol"]["tasks"]:
         for measure in of_task(TASKS[task]):
             for run in shown:
@@ -113,7 +140,7 @@ def details(runs: Sequence[Run]) -> Table:
                     {
                         "task": Cell(task),
                         "metric": Cell(measure.name.partition("[")[0]),
-                        "system": Cell(run.system),
+                        "system": Cell(_name(run)),
                         "n": Cell(score.n),
                         "groups": Cell(score.groups),
                         "value": common.cell(score, measure),
@@ -124,7 +151,8 @@ def details(runs: Sequence[Run]) -> Table:
         "r2 pools all dimensions unscaled, as published; r2_mean is the mean over dimensions",
         "mrr and top-k: mean over the order of ties; optimistic and pessimistic beside",
     )
-    return Table("metrics", f"episode ({_title(runs[0])}): every metric", columns, tuple(rows), notes)
+    title = f"episode ({_title(runs[0])}): every metric"
+    return Table("metrics", title, columns, tuple(rows), notes) if rows else None
 
 
 def samples(run: Run) -> Table:
@@ -133,46 +161,69 @@ def samples(run: Run) -> Table:
     columns = (
         Column("task", "task"),
         *(Column(key, key, "count") for key in keys),
+        Column("dropped", "dropped", "count"),
         Column("reported", "reported train / test"),
-        Column("dropped", "dropped"),
-        Column("unseen", "unseen test classes", "count"),
-        Column("ceiling", "accuracy ceiling", "score", digits=3),
     )
-    rows = []
-    for task, fact in run.manifest["facts"]["tasks"].items():
-        dropped = "; ".join(f"{why}: {n}" for why, n in fact.get("dropped", {}).items())
+    rows, notes = [], []
+    for task, fact in _by_task(run).items():
+        dropped = fact.get("dropped", {})
         rows.append(
             {
                 "task": Cell(task),
                 **{key: Cell(fact["samples"].get(key, 0)) for key in keys},
+                "dropped": Cell(sum(dropped.values())),
                 "reported": Cell("{} / {}".format(*TASKS[task].published_n)),
-                "dropped": Cell(dropped or "none"),
-                "unseen": _optional(fact, "unseen_test_classes", len),
-                "ceiling": _optional(fact, "ceiling", float),
             }
         )
-    return Table("samples", f"episode ({_title(run)}): samples", columns, tuple(rows))
+        if dropped:
+            notes.append(f"{task}, dropped: " + "; ".join(f"{why} {n}" for why, n in dropped.items()))
+        if fact.get("lacks"):
+            notes.append(f"{task}, not asked: {fact['lacks']}")
+    return Table("samples", f"episode ({_title(run)}): samples", columns, tuple(rows), tuple(notes))
+
+
+def unseen(run: Run) -> Table | None:
+    """Classes of the test that training never showed, and what they leave attainable."""
+    columns = (
+        Column("task", "task"),
+        Column("unseen", "unseen test classes", "count"),
+        Column("n", "n test", "count"),
+        Column("ceiling", "attainable", "score", digits=DIGITS),
+        Column("names", "such as"),
+    )
+    rows = []
+    for task, fact in _by_task(run).items():
+        names = fact.get("unseen_test_classes") or []
+        if fact.get("ceiling") is not None:
+            row = {"task": task, "unseen": len(names), "n": fact["samples"]["test"], "ceiling": fact["ceiling"]}
+            rows.append({key: Cell(value) for key, value in row.items()} | {"names": Cell(", ".join(names[:2]))})
+    notes = ("attainable: accuracy; of object_relevance the share of its test names that training showed",)
+    return Table("unseen", f"episode ({_title(run)}): unseen classes", columns, tuple(rows), notes) if rows else None
+
+
+def _by_task(run: Run) -> dict[str, Any]:
+    """Return the facts of every task, in the order of the tables."""
+    facts = run.manifest["facts"]["tasks"]
+    return {task: facts[task] for task in run.manifest["protocol"]["tasks"]}
 
 
 def training(runs: Sequence[Run]) -> Table | None:
     """What heads learned from, and how."""
     rows = []
     for run in runs:
-        for task, fact in run.manifest["facts"]["tasks"].items():
+        for task, fact in _by_task(run).items():
             told = fact.get("answered", {}).get("training")
             if not told:
                 continue
             losses = told.get("losses") or told.get("loss") or []
-            shown = f"{losses[0]:.3g} to {losses[-1]:.3g}" if losses else ""
-            rows.append(
-                {
-                    "system": Cell(run.system),
-                    "task": Cell(task),
-                    "rows": Cell(told.get("rows", fact["answered"].get("n_train", 0))),
-                    "parameters": Cell(told["parameters"]) if "parameters" in told else Cell(None, why="not counted"),
-                    "loss": Cell(shown) if shown else Cell(None, why="solved exactly"),
-                }
-            )
+            row = {
+                "system": Cell(_name(run)),
+                "task": Cell(task),
+                "rows": Cell(told.get("rows", fact["answered"].get("n_train", 0))),
+            }
+            row["parameters"] = Cell(told.get("parameters"))
+            row["loss"] = Cell(f"{abs(losses[0]):.3g} to {abs(losses[-1]):.3g}" if losses else "solved exactly")
+            rows.append(row)
     if not rows:
         return None
     columns = (
@@ -188,32 +239,51 @@ def training(runs: Sequence[Run]) -> Table | None:
 def coverage(run: Run) -> Table:
     """How much of every block could be read, by episode."""
     streams: Mapping[str, Any] = run.manifest["facts"]["streams"]
-    columns = (Column("block", "block"), *(Column(name, name, "score", digits=3) for name in streams))
-    names = list(dict.fromkeys(block for one in streams.values() for block in one["coverage"]))
-    rows = tuple(
-        {
-            "block": Cell(block),
-            **{name: Cell(one["coverage"][block]) for name, one in streams.items()},
-        }
-        for block in names
-    )
-    audio = {one["audio"]["present"] for one in streams.values()}
-    said = (
-        "present"
-        if audio == {True}
-        else "absent"
-        if audio == {False}
-        else "not looked at"
-        if audio == {None}
-        else "in some"
-    )
-    notes = (f"audio: {said}, featurized: false", *_reasons(streams))
-    return Table("coverage", "episode: share of every block that could be read", columns, rows, notes)
+    names = [block for block in NAMES if any(block in one["coverage"] for one in streams.values())]
+    shares = {block: {name: one["coverage"][block] for name, one in streams.items()} for block in names}
+    if len(streams) <= MOST_EPISODES:
+        columns = (Column("block", "block"), *(Column(name, name, "score", digits=3) for name in streams))
+        rows = [
+            {"block": Cell(block), **{name: Cell(share) for name, share in own.items()}}
+            for block, own in shares.items()
+        ]
+    else:
+        columns = (
+            Column("block", "block"),
+            Column("mean", f"mean of {len(streams)} episodes", "score", digits=3),
+            Column("least", "least", "score", digits=3),
+            Column("where", "in"),
+        )
+        rows = []
+        for block, own in shares.items():
+            where = min(own, key=own.__getitem__)
+            mean = math.fsum(own.values()) / len(own)
+            least = Cell(where if own[where] < 1 else "")
+            rows.append({"block": Cell(block), "mean": Cell(mean), "least": Cell(own[where]), "where": least})
+    notes = (_audio(streams), *_reasons(streams))
+    return Table("coverage", "episode: share of every block that could be read", columns, tuple(rows), notes)
+
+
+def _audio(streams: Mapping[str, Any]) -> str:
+    found = {one["audio"]["present"] for one in streams.values()}
+    known = {frozenset({True}): "present", frozenset({False}): "absent", frozenset({None}): "not looked at"}
+    return f"audio: {known.get(frozenset(found), 'present in some')}, featurized: false"
 
 
 def _reasons(streams: Mapping[str, Any]) -> list[str]:
-    found = [f"{name}, {block}: {why}" for name, one in streams.items() for block, why in one["masked"].items()]
-    return found[:8] + ([f"... and {len(found) - 8} more reasons"] if len(found) > 8 else [])
+    """Say why blocks are masked, once for all blocks of all episodes that it holds for."""
+    found: dict[str, dict[str, set[str]]] = {}
+    for name, one in streams.items():
+        for block, why in one["masked"].items():
+            own = found.setdefault(why, {"blocks": set(), "episodes": set()})
+            own["blocks"].add(block)
+            own["episodes"].add(name)
+    lines = [
+        f"{some(sorted(own['blocks'], key=NAMES.index))} in {some(sorted(own['episodes']))}: {why}"
+        for why, own in found.items()
+    ]
+    more = len(lines) - MOST_REASONS
+    return lines[:MOST_REASONS] + ([f"... and {more} more reasons"] if more > 0 else [])
 
 
 def gate_table(run: Run) -> Table:
@@ -265,40 +335,25 @@ def confusions(run: Run) -> list[Table | View]:
 
 
 def _score(run: Run, measure: Measure, task: str) -> Cell:
-    if _answered(run, task) is None:
-        lacks = run.manifest["facts"]["tasks"][task].get("lacks")
-        return Cell(
-            None, why=lacks or ("not a baseline of this task" if run.manifest["system"] in TRIVIAL else "not done")
-        )
-    return common.cell(run.find(measure.name), measure)
+    """Return the score of a head; why a task was not answered stands under the table."""
+    return Cell(None) if _answered(run, task) is None else common.cell(run.find(measure.name), measure)
 
 
 def _answered(run: Run, task: str) -> Any:
     return run.manifest["facts"]["tasks"][task].get("answered")
 
 
-def _best(trivial: Sequence[Run], measure: Measure) -> tuple[Cell, Cell]:
-    found = [
-        (score.value, run.system) for run in trivial if (score := run.find(measure.name)) and score.value is not None
-    ]
+def _best(trivial: Sequence[Run], measure: Measure) -> dict[str, Cell]:
+    """Return the best baseline and its name; undefined where none answers."""
+    found = [(score.value, run) for run in trivial if (score := run.find(measure.name)) and score.value is not None]
     if not found:
-        return Cell(None, why="no baseline answers this task"), Cell("")
-    value, name = (max if measure.direction == "up" else min)(found)
-    return Cell(value), Cell(name.partition(" [")[0])
-
-
-def _n(runs: Sequence[Run], measure: Measure, task: str) -> Cell:
-    score = next((run.find(measure.name) for run in runs if _answered(run, task) is not None), None)
-    return Cell(score.n) if score else Cell(0)
+        return {"trivial": Cell(None), "which": Cell("")} if trivial else {}
+    value, run = (max if measure.direction == "up" else min)(found, key=lambda item: item[0])
+    return {"trivial": Cell(common.shown(value, measure)), "which": Cell(_name(run))}
 
 
 def _ceiling(run: Run, task: str, metric: str) -> Cell:
-    found = run.manifest["facts"]["tasks"][task].get("ceiling_by_metric", {}).get(metric)
-    return Cell(found) if found is not None else Cell(None, why="not known")
-
-
-def _optional(fact: Mapping[str, Any], key: str, kind: Any) -> Cell:
-    return Cell(kind(fact[key])) if fact.get(key) is not None else Cell(None, why="no classes")
+    return Cell(run.manifest["facts"]["tasks"][task].get("ceiling_by_metric", {}).get(metric))
 
 
 def _smoke(run: Run) -> list[str]:

@@ -79,6 +79,7 @@ class _Work:
     skip: frozenset[str]
     tell: Callable[[str], None]
     why: dict[str, str] = field(default_factory=dict)
+    invalid: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
     cpu_seconds: dict[str, float] = field(default_factory=dict)
 
@@ -136,6 +137,7 @@ class _Work:
             reasons += [piece.why] if piece.why else []
             self.tell(f"{self.episode.id}, {block.name}, frame {rolling.seen:,} of {rolling.n_frames:,}")
         rolling.close()
+        self.invalid[block.name] = rolling.invalid
         return reasons
 
     def hold(self, block: Block, values: Array, coverage: Array) -> list[str]:
@@ -161,6 +163,7 @@ class _Work:
             "streams": dict(self.episode.streams),
             "partial": dict(self.episode.partial),
             "masked": self.why,
+            "invalid_frames": self.invalid,
             "coverage": {name: float(mean) for name, mean in zip(NAMES, means, strict=True)},
             "audio": self.audio(),
             "repairs": dict(labels.repairs) if labels else {},

@@ -5,7 +5,7 @@ Depth and confidence
 Of the depths in metres that are finite and over 0: mean, std, min, max, 10th, 50th and 90th percentile (by straight
 lines between ranks), their share of all pixels; then 8 x 8 means of the valid depths of a cell, row by row, 0 where a
 cell has none. Of the confidence (0 to 255, all pixels): mean, std, min, max, then 8 x 8 means. A frame in which no
-depth is valid counts as missing. Where an episode has no confidence, those 68 numbers are 0 and the share that could be
+depth is valid counts as missing. Where a frame has no confidence, those 68 numbers are 0 and the share that could be
 read is 72 / 140.
 
 Video
@@ -28,7 +28,9 @@ DEPTH, CONFIDENCE, VIDEO = 72, 68, 98
 """Numbers of one depth image, its confidence, a video frame."""
 
 
-def depth_numbers(depth: Array, confidence: Array | None, valid: Array) -> tuple[Array, Array]:
+def depth_numbers(
+    depth: Array, confidence: Array | None, valid: Array, sure_of: Array | None = None
+) -> tuple[Array, Array]:
     """Return the numbers of depth images, and the share of them that could be read.
 
     Parameters
@@ -39,6 +41,8 @@ def depth_numbers(depth: Array, confidence: Array | None, valid: Array) -> tuple
         ``(n, h, w)`` uint8, or None.
     valid
         ``(n,)``: frames that could be read.
+    sure_of
+        ``(n,)``: frames that have a confidence; without it, all where there is any.
 
     Returns
     -------
@@ -60,6 +64,8 @@ def depth_numbers(depth: Array, confidence: Array | None, valid: Array) -> tuple
         )
     else:
         _kernels.confidences(np.ascontiguousarray(confidence), sure)
+        if sure_of is not None:
+            share[~sure_of] *= DEPTH / (DEPTH + CONFIDENCE)
     return np.concatenate([found, sure], axis=1), share
 
 

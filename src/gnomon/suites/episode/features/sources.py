@@ -131,7 +131,7 @@ _READERS: dict[str, Callable[[Episode, int, int], Piece]] = {
 
 def _depth(episode: Episode, start: int, stop: int) -> Piece:
     depth, confidence, valid = episode.depth(start, stop)
-    return Piece(*images.depth_numbers(depth, confidence, valid))
+    return Piece(*images.depth_numbers(depth, confidence, valid, episode.has_confidence(start, stop)))
 
 
 def _video(block: Block, episode: Episode) -> Iterator[Piece]:

@@ -57,6 +57,8 @@ class Rolling:
         self._share = np.empty(0)
         self._first = self._window = 0
         self.n_frames = n_frames
+        self.invalid = 0
+        """Frames so far of which nothing could be read."""
 
     @property
     def seen(self) -> int:
@@ -78,6 +80,7 @@ class Rolling:
         finite = np.isfinite(frames)
         clean = np.where(finite, frames, 0.0)
         usable = np.where(finite.all(axis=1), share, 0.0)
+        self.invalid += int((usable <= 0).sum())
         self._frames = np.concatenate([self._frames, clean])
         self._share = np.concatenate([self._share, usable])
         self._fill()

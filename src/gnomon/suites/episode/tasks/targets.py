@@ -5,7 +5,8 @@ Conventions
 - A label that names nothing (empty or ``N/A``) is no target.
 - Action changes within 10 frames of the centre c if the labels of two neighbouring frames in ``c - 10 .. c + 10``
   (cut to the episode) differ; labels that name nothing are one label there.
-- A window has contact if any of the 21 scores is at least .5 in any of its frames.
+- A window has contact if any of the 21 scores is at least .5 in any of its frames; ``strict`` leaves out those of
+  ankles and feet, which a person who stands or walks always has.
 - The objects of a window are those named in any of its frames.
 - Hands of the next 10 frames are ``(10, 42, 3)``: frame by frame, 21 joints of the left hand, then of the right one,
   xyz in metres, minus the body root of that frame.
@@ -33,9 +34,9 @@ from gnomon.suites.episode.tasks.vocabulary import named
 
 HAND_JOINTS = 21
 CONTACT = 0.5
+"""Least soft score of a contact."""
 FEET = (6, 7, 9, 10)
 """Contacts of ankles and feet: entry j is that of joint j + 1."""
-"""Least soft score of a contact."""
 
 
 class Paths(NamedTuple):

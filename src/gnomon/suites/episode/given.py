@@ -1,0 +1,174 @@
+"""Answers to tasks that were made elsewhere, as users give them: tables of labels and arrays of vectors.
+
+A system is a table, or a folder that holds such a table as ``labels.csv`` (or another suffix) and a file ``TASK.npz``
+for every task that is answered by vectors. In Python a table may be in memory, and a mapping stands for a folder:
+``{"labels": table, "caption_grounding": {"samples": ids, "values": vectors}}``.
+
+Table: ``task, sample, label``
+    A class for every test sample of a task; for ``object_relevance`` names with ``|`` between them, empty where no
+    object is named. An empty label of another task is no answer.
+``TASK.npz``: ``samples`` ``(n,)`` and ``values`` ``(n, d)``
+    The vector of every test sample: the hands of the next 10 frames as ``(10, 42, 3)`` in one row, the text block, or
+    the blocks of depth and video.
+
+Samples are named as ``gnomon run episode`` names them in ``predictions.parquet``: ``episode/first frame``, and
+``/forward``, ``/reversed``, ``/aligned`` or ``/shifted`` behind it for pairs. The order of rows never matters.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import InputError, some
+from gnomon.core.tallies import Array
+from gnomon.intake.arrays import read_npz
+from gnomon.intake.faults import guarded
+from gnomon.intake.memory import table_of
+from gnomon.intake.sources import Source
+from gnomon.intake.tables import SUFFIXES
+from gnomon.intake.text import is_list
+from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.tasks.declared import TASKS
+
+LABELS = "labels"
+"""Stem of the table in a folder of answers."""
+COLUMNS = ("task", "sample", "label")
+ARRAYS = ("samples", "values")
+SEPARATOR = "|"
+"""Between the names of a set of objects."""
+EXAMPLE = "see gnomon template episode"
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """What a system answered to one task: labels or rows of vectors by sample, and where that was read."""
+
+    where: str
+    labels: Mapping[str, str]
+    rows: Mapping[str, int]
+    values: Array
+
+    @property
+    def samples(self) -> list[str]:
+        """The samples that have an answer."""
+        return list(self.labels or self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """All answers of one system by task, and the files that they were read from."""
+
+    source: Source
+    tasks: Mapping[str, Told]
+    files: tuple[Path, ...]
+
+
+def read(source: Source) -> Given:
+    """Read the answers of one system."""
+    content = source.content
+    parts, files = {LABELS: content}, ()
+    if isinstance(content, Mapping) and not set(COLUMNS) & set(content):
+        parts = dict(content)
+    elif isinstance(content, (str, os.PathLike)):
+        path = Path(content)
+        if not path.exists():
+            raise InputError(f"{source.where}: no such file or folder; give a table or a folder of answers ({EXAMPLE})")
+        parts = _folder(path) if path.is_dir() else {path.stem if path.name in _arrays() else LABELS: path}
+        files = tuple(parts.values())
+    found = _labelled(Source(source.name, parts.pop(LABELS))) if LABELS in parts else {}
+    for name, part in parts.items():
+        where = os.fspath(part) if isinstance(part, Path) else f"{source.where}, {name}"
+        found[name] = _vectors(name, part, where)
+    if not found:
+        raise InputError(f"{source.where}: no answers: expected rows in a table of labels, or arrays; {EXAMPLE}")
+    return Given(source, found, files)
+
+
+def _arrays() -> set[str]:
+    return {f"{task}.npz" for task in TASKS}
+
+
+def _folder(folder: Path) -> dict[str, Any]:
+    """Return the files of a folder of answers: the table as ``labels``, the others by task."""
+    tables = [path for suffix in SUFFIXES if (path := folder / f"{LABELS}{suffix}").is_file()]
+    if len(tables) > 1:
+        raise InputError(f"{folder}: several tables of labels: {some([path.name for path in tables])}; keep one")
+    found = {LABELS: tables[0]} if tables else {}
+    found |= {path.stem: path for path in sorted(folder.glob("*.npz")) if path not in tables}
+    if not found:
+        raise InputError(f"{folder}: expected {LABELS}.csv, .parquet or .jsonl, or TASK.npz in it; {EXAMPLE}")
+    return found
+
+
+def _labelled(source: Source) -> dict[str, Told]:
+    """Read a table of labels."""
+    where = source.where
+    table = table_of(source.content, text=COLUMNS, name=source.name)
+    lacking = [name for name in COLUMNS if name not in table.column_names]
+    if lacking:
+        raise InputError(
+            f"{where}: no column {some(lacking)}; expected {', '.join(COLUMNS)}, but the table has "
+            f"{some(table.column_names, show=12)}; {EXAMPLE}"
+        )
+    if is_list(table["label"].type):
+        raise InputError(f"{where}: column 'label' holds lists; write the names of a set with {SEPARATOR!r} between")
+    columns = [table[name].to_pylist() for name in COLUMNS]
+    for name, values in zip(COLUMNS[:2], columns, strict=False):
+        if None in values:
+            raise InputError(f"{where}: empty {name!r} in row {values.index(None) + 1}; fill in every row")
+    unknown = [task for task in dict.fromkeys(columns[0]) if task not in TASKS]
+    if unknown:
+        raise InputError(f"{where}: no task {some(unknown)}; there are {', '.join(TASKS)}")
+    _distinct([f"{task} {sample}" for task, sample in zip(*columns[:2], strict=True)], where)
+    found: dict[str, dict[str, str]] = {}
+    for task, sample, label in zip(*columns, strict=True):
+        found.setdefault(task, {})[sample] = label or ""
+    for task in found:
+        if form(TASKS[task].kind) == "vectors":
+            raise InputError(f"{where}: {task} is answered by vectors, not by labels; give {task}.npz in a folder")
+    return {task: Told(where, labels, {}, np.zeros((0, 0))) for task, labels in found.items()}
+
+
+def _vectors(task: str, part: Any, where: str) -> Told:
+    """Read the vectors of a task."""
+    if task not in TASKS:
+        raise InputError(f"{where}: no task {task!r}; there are {', '.join(TASKS)}")
+    if form(TASKS[task].kind) != "vectors":
+        raise InputError(f"{where}: {task} is answered by labels, not by vectors; give them in {LABELS}.csv")
+    if not isinstance(part, (Mapping, Path)):
+        raise InputError(f"{where}: expected a mapping with {' and '.join(ARRAYS)}, but got {type(part).__name__}")
+    with guarded(where, "cannot be used as arrays", f"give {' and '.join(ARRAYS)}, one row for each sample"):
+        arrays = read_npz(part) if isinstance(part, Path) else {name: np.asarray(part[name]) for name in part}
+    lacking = [name for name in ARRAYS if name not in arrays]
+    if lacking:
+        raise InputError(f"{where}: no array {some(lacking)}; expected {' and '.join(ARRAYS)}, got {some(arrays)}")
+    samples, values = (arrays[name] for name in ARRAYS)
+    if samples.dtype.kind == "O" and all(isinstance(name, str) for name in samples.ravel()):
+        samples = samples.astype(np.str_)
+    if samples.ndim != 1 or samples.dtype.kind != "U":
+        raise InputError(f"{where}: samples: expected text of shape (n,), but got {samples.dtype} of {samples.shape}")
+    if values.ndim != 2 or values.dtype.kind not in "fiu" or len(values) != len(samples):
+        raise InputError(
+            f"{where}: values: expected numbers of shape ({len(samples)}, d), a row for each of samples, but got "
+            f"{values.dtype} of {values.shape}"
+        )
+    ids = samples.tolist()
+    _distinct(ids, where)
+    bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
+    if len(bad):
+        named = some([ids[row] for row in bad[:5]], len(bad))
+        raise InputError(f"{where}: values that are not finite for samples {named}; give numbers")
+    return Told(where, {}, {name: row for row, name in enumerate(ids)}, values)
+
+
+def _distinct(names: Sequence[str], where: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InputError(f"{where}: samples occur more than once: {some(twice)}; keep one answer for each")

@@ -1,0 +1,235 @@
+"""Verb ``score``: answers to tasks that were made elsewhere (:mod:`gnomon.suites.episode.given`), tallied and scored.
+
+Truth is made from the episodes: from the annotation alone, unless the target of a task is a block of features; then
+only such blocks are computed. Nothing is trained here, so that there is no training part to audit, and no training to
+record. A score stands on the same ground as one of ``gnomon run episode`` with the same tasks, split and seed.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core import options as opt
+from gnomon.core.canonical import fingerprint
+from gnomon.core.errors import InputError, counted, some
+from gnomon.core.evidence import Finding
+from gnomon.intake.sources import systems
+from gnomon.runs.run import Evaluation
+from gnomon.runs.seal import hash_file
+from gnomon.suites.episode import cells, layout
+from gnomon.suites.episode.answers import Answers
+from gnomon.suites.episode.features import blocks
+from gnomon.suites.episode.features.stored import Features
+from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
+from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.options import ScoreOptions
+from gnomon.suites.episode.running import checked_split, checked_tasks, generated, whole, words
+from gnomon.suites.episode.scoring import Ground, evaluation
+from gnomon.suites.episode.tasks.data import Recorded
+from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.sampling import TaskData
+from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, TEST
+from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
+
+
+def score(options: ScoreOptions) -> list[Evaluation]:
+    """Score every given system against the truth of the test samples."""
+    given = [read(source) for source in systems(options.predictions, "sample")]
+    tasks = _tasks(options, given)
+    places = layout.find(options.truth)
+    whole(places)
+    checked_split(options.split, [place.id for place in places], options.seed, words(options.test_episodes))
+    with tempfile.TemporaryDirectory(prefix="gnomon-") as folder:
+        ground = _ground(options, tasks, places, Path(folder))
+        truth = [_described(place.id, place.folder) for place in places]
+        return [_evaluated(options, ground, one, truth) for one in given]
+
+
+def _tasks(options: ScoreOptions, given: Sequence[Given]) -> tuple[str, ...]:
+    """Return the tasks that are scored: those asked for, which all systems must answer, or all that are answered."""
+    told = {task for one in given for task in one.tasks}
+    if not options.tasks:
+        return tuple(task for task in TASKS if task in told)
+    asked = checked_tasks(options.tasks)
+    for one in given:
+        lacking = [task for task in asked if task not in one.tasks]
+        if lacking:
+            raise InputError(f"{one.source.where}: no answers to {some(lacking)}; add them, or leave out --tasks")
+    return asked
+
+
+def _ground(options: ScoreOptions, tasks: Sequence[str], places: Sequence[layout.Place], folder: Path) -> Ground:
+    """Build the samples of the tasks, and say what they stand on; nothing is trained here, so no split is audited."""
+    wanted = {block for task in tasks for block in TASKS[task].target_blocks}
+    recorded, streams = read_truth(places, options.variant, wanted, folder)
+    how = {
+        "variant": options.variant,
+        "split": options.split,
+        "embargo": options.embargo,
+        "seed": options.seed,
+        "test_episodes": list(words(options.test_episodes)),
+    }
+    split: dict[str, Any] = {"name": options.split, "share": "70/30"}
+    if options.variant == "strict" and options.split == CHRONOLOGICAL:
+        split["embargo"] = options.embargo
+    settings = {
+        "windows": {"frames": blocks.LENGTH, "stride": blocks.STRIDE},
+        "features": {"dimensions": blocks.DIM, "blocks": fingerprint(blocks.manifest()), "skip": []},
+        "validity": cells.VALIDITY[options.variant],
+    }
+    told = {one.id: {"coverage": {}, "masked": {}, "repairs": one.labels.repairs} for one in recorded} | streams
+    ground = Ground.of(
+        options.variant,
+        {task: cells.built(task, recorded, how) for task in tasks},
+        {place.id: layout.content(place) for place in places},
+        [place.id for place in places if generated(place)],
+        split,
+        settings,
+        trained=False,
+        streams=told,
+    )
+    return replace(ground, streams=streams)
+
+
+def read_truth(
+    places: Sequence[layout.Place], variant: str, wanted: Collection[str], folder: Path
+) -> tuple[list[Recorded], dict[str, Any]]:
+    """Read the annotation of episodes, and compute the blocks that are wanted in a folder; return both, by episode."""
+    recorded, streams = [], {}
+    for number, place in enumerate(places):
+        held = folder / str(number)
+        held.mkdir()
+        arguments = {"episode": place.id, "folder": os.fspath(place.folder)}
+        cells.annotation(arguments, {}, held)
+        if wanted:
+            skip = [name for name in blocks.NAMES if name not in wanted]
+            cells.features({**arguments, "validity": cells.VALIDITY[variant], "skip": skip}, {}, held)
+            streams[place.id] = _read_of(Features.read(held).facts, wanted)
+        recorded.append(cells.read(held, held if wanted else None))
+    return recorded, streams
+
+
+def _read_of(facts: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
+    """Return what is known of the blocks that were computed."""
+    kept = {key: facts[key] for key in ("frames", "audio", "repairs")}
+    for key in ("coverage", "masked", "invalid_frames"):
+        kept[key] = {name: value for name, value in facts[key].items() if name in wanted}
+    return kept
+
+
+def _evaluated(options: ScoreOptions, ground: Ground, given: Given, truth: Sequence[Mapping[str, Any]]) -> Evaluation:
+    where = given.source.where
+    possible = {task: data for task, data in ground.data.items() if task in given.tasks and not data.lacks}
+    if not possible:
+        reasons = [f"{task}: {data.lacks}" for task, data in ground.data.items() if data.lacks]
+        raise InputError(f"{where}: nothing can be scored: {some(reasons, sentences=True)}; give longer episodes")
+    answers = {task: _answers(given.tasks[task], data, options.missing) for task, data in possible.items()}
+    lost = sum(one.facts.get("missing", 0) for one in answers.values())
+    asked = {task: len(data.of(TEST)) for task, data in ground.data.items() if task in given.tasks}
+    scored = sum(len(one.ids) for one in answers.values())
+    return evaluation(
+        replace(ground, findings=(*ground.findings, *_findings(ground, given, answers, lost))),
+        given.source.name,
+        answers,
+        coverage={
+            "complete": scored == sum(asked.values()),
+            "rows": {"truth": sum(asked.values()), "scored": scored, "missing": lost},
+            "tasks": {"asked": list(ground.data), "answered": list(answers)},
+            "policy": {"missing": options.missing},
+        },
+        options=opt.record(replace(options, predictions=(where,))),
+        inputs=[*truth, *(_described(given.source.name, path) for path in given.files)],
+        facts={"seed": options.seed},
+    )
+
+
+def _answers(told: Told, data: TaskData, missing: str) -> Answers:
+    """Put the answers to a task in the order of its test samples."""
+    ids = tuple(data.ids[place] for place in data.of(TEST).tolist())
+    place = {name: row for row, name in enumerate(data.ids)}
+    wanted = set(ids)
+    strange = [name for name in told.samples if name not in wanted]
+    if strange:
+        said = [f"{name} ({data.part[place[name]] if name in place else 'unknown'})" for name in strange[:5]]
+        raise InputError(
+            f"{told.where}: {data.task.name}: answers for samples that are no test samples: {some(said, len(strange))};"
+            f" expected {counted(len(ids), 'test sample')} such as {ids[0]!r}; remove the others"
+        )
+    if form(data.task.kind) == "vectors":
+        return _placed(told, data, ids)
+    sets = data.task.kind == "multilabel"
+    lost = [name for name in ids if name not in told.labels or not (sets or told.labels[name])]
+    _allowed(told, data, lost, missing)
+    facts = {"missing": len(lost)} if lost else {}
+    labels = [told.labels.get(name, "") for name in ids]
+    if sets:
+        names = [frozenset(part.strip() for part in label.split(SEPARATOR)) - {""} for label in labels]
+        known = tuple(sorted(frozenset().union(*names)))
+        return Answers(data.task, ids, multi_hot(names, known), known, facts)
+    known = tuple(sorted({*labels} - {""}))
+    wrong = [label for label in known if data.task.classes and label not in data.task.classes]
+    if wrong:
+        raise InputError(f"{told.where}: {data.task.name}: no class {some(wrong)}; there are {some(data.task.classes)}")
+    return Answers(data.task, ids, codes(labels, known), known, facts)
+
+
+def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
+    lost = [name for name in ids if name not in told.rows]
+    if lost:
+        raise InputError(f"{told.where}: no vector for samples of {data.task.name}: {some(lost)}; add them")
+    wide = data.y(data.of(TEST)[:1]).shape[1]
+    if told.values.shape[1] != wide:
+        raise InputError(
+            f"{told.where}: {data.task.name}: expected vectors of {wide:,} numbers, but got {told.values.shape[1]:,}"
+        )
+    values = told.values[[told.rows[name] for name in ids]]
+    return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
+
+
+def _allowed(told: Told, data: TaskData, lost: Sequence[str], missing: str) -> None:
+    """Refuse samples without a label, unless they are to count as wrong and can."""
+    if lost and missing == "error":
+        raise InputError(
+            f"{told.where}: no label for samples of {data.task.name}: {some(lost)}; add them, or choose --missing wrong"
+        )
+    if data.task.kind == "multilabel":
+        place = {name: row for row, name in enumerate(data.ids)}
+        empty = [name for name in lost if not data.sets[place[name]]]
+        if empty:
+            raise InputError(
+                f"{told.where}: {data.task.name}: no row for samples that no object is named in, where nothing is the "
+                f"right answer and cannot count as wrong: {some(empty)}; add them"
+            )
+
+
+def _findings(ground: Ground, given: Given, answers: Mapping[str, Answers], lost: int) -> list[Finding]:
+    where, found = given.source.where, []
+    if lost:
+        text = f"{counted(lost, 'sample')} without a label: counted as wrong"
+        found.append(Finding("missing-predictions", "warning", where, text, "answer every test sample"))
+    others = [task for task in ground.data if task not in given.tasks]
+    if others:
+        text = f"no answers to {some(others)}, which other systems answer"
+        found.append(Finding("tasks-not-answered", "info", where, text, "give --tasks to ask all systems for the same"))
+    for task, one in answers.items():
+        data = ground.data[task]
+        known = {*data.labels, *(name for names in data.sets for name in names)}
+        odd = [name for name in one.classes if name not in known]
+        if odd:
+            text = f"{task}: answers that no sample of these episodes has: {some(odd)}"
+            found.append(Finding("impossible-answers", "warning", where, text, "check the spelling of the labels"))
+    return found
+
+
+def _described(name: str, path: Path) -> dict[str, Any]:
+    """Describe a file, or an episode, whose content the fingerprint of the data holds."""
+    if path.is_dir():
+        return {"name": name, "path": os.fspath(path), "bytes": None, "sha256": None}
+    return {"name": name, "path": os.fspath(path), "bytes": path.stat().st_size, "sha256": hash_file(path)}
