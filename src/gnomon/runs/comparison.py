@@ -60,7 +60,9 @@ def compare_runs(runs: Sequence[Run], asked: Asked | None = None) -> list[Compar
     found = []
     for measure in chosen(ordered[0], asked.measures):
         groups = [run.groups(measure) for run in ordered]
-        for left, right in pairs:
+        answered = [(score := run.find(measure.name)) is not None and score.n > 0 for run in ordered]
+        both = [pair for pair in pairs if answered[pair[0]] and answered[pair[1]]]
+        for left, right in pairs if asked.measures or asked.against else both or pairs:
             names, sides = (ordered[left].system, ordered[right].system), (groups[left], groups[right])
             result = compare(measure, *sides)
             found.append(Comparison(*names, measure, result, sides, aligned.scope, aligned.notes))

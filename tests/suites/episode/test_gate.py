@@ -12,7 +12,7 @@ from gnomon.suites.episode.protocol import CLAIMS, GATE, VALID_EPISODES
 from gnomon.suites.episode.tasks.declared import TASKS
 
 COMMITTED = Path(__file__).resolve().parents[3] / "docs" / "data" / gate.PROTOCOL
-OPEN = {"valid_episodes": VALID_EPISODES, **{need.fact: 1 for need in GATE[1:]}}
+OPEN = {**{need.fact: 1 for need in GATE}, "valid_episodes": VALID_EPISODES}
 
 
 def test_the_committed_protocol_is_the_one_that_runs_write():
@@ -39,7 +39,7 @@ def test_a_closed_gate_writes_what_was_found_and_what_is_needed():
     facts = {**OPEN, "valid_episodes": 2, "artefacts": "smoke"}
     held = gate.files("strict", {"name": "episode_disjoint"}, facts)
     assert set(held) == {gate.PROTOCOL, gate.BLOCKED}
-    assert "| at least 32 valid episodes | 32 | 2 | **no** |" in held[gate.BLOCKED].decode()
+    assert "| at least 32 valid episodes, real and with every stream | 32 | 2 | **no** |" in held[gate.BLOCKED].decode()
     assert "`smoke`" in held[gate.BLOCKED].decode()
     assert set(gate.files("strict", {}, {**OPEN, "artefacts": "full"})) == {gate.PROTOCOL}
 
@@ -54,5 +54,5 @@ def test_a_run_has_the_protocol_with_the_verdict_on_every_claim(runs):
     assert held["run"]["artefacts"] == "smoke"
     assert {name: held[name] for name in gate.declared()} == json.loads(COMMITTED.read_bytes())
     report = (run.path / gate.BLOCKED).read_text()
-    assert "| at least 32 valid episodes | 32 | 2 | **no** |" in report
-    assert (runs["strict"]["random"].path / gate.BLOCKED).read_text().count("**no**") == 4  # no training either
+    assert "| at least 32 valid episodes, real and with every stream | 32 | 0 | **no** |" in report
+    assert (runs["strict"]["random"].path / gate.BLOCKED).read_text().count("**no**") == 6  # no training either

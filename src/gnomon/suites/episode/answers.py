@@ -16,6 +16,7 @@ Truth is made anew from the annotation whenever answers are tallied; it is no pa
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -34,7 +35,6 @@ from gnomon.measures._standings import ledger as rank_rows
 from gnomon.measures._tasks import family
 from gnomon.measures.regression import MaskedVectors
 from gnomon.measures.trajectories import Trajectories
-from gnomon.suites.episode.frames import WORLD
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.measured import LABELS, SETS
 from gnomon.suites.episode.tasks.declared import Task
@@ -87,6 +87,17 @@ class Answers:
         content = hashlib.sha256(repr((self.values.dtype.str, self.values.shape, self.classes)).encode())
         content.update(np.ascontiguousarray(self.values).data)
         return content.hexdigest()[:16]
+
+    def take(self, rows: Array) -> Answers:
+        """Return the answers for some samples."""
+        ids = tuple(self.ids[row] for row in rows.tolist())
+        return Answers(self.task, ids, self.values[rows], self.classes, self.facts)
+
+    def packed(self) -> bytes:
+        """Return the answers as the file ``TASK.npz`` that ``gnomon score episode`` reads."""
+        out = io.BytesIO()
+        np.savez_compressed(out, samples=np.array(self.ids), values=self.values.astype(np.float32))
+        return out.getvalue()
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,9 +220,11 @@ def _compared(data: TaskData, truth: Array, given: Array, valid: Array, case: Ar
     errors = np.where(valid, np.abs(given - truth), 0.0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1)
     if data.task.metric == "mpjpe":
         shape = (len(truth), data.task.horizon, JOINTS, 3)
-        # Both are relative to the root; published mixes frames, which the audit says and no score can mend.
-        sides = [Trajectories.of(truth.reshape(shape), valid.reshape(shape)[..., 0], WORLD)]
-        sides.append(Trajectories.of(given.reshape(shape), frame=WORLD))
+        # Published subtracts across frames, which the audit says and no score can mend.
+        of_hands, of_root = next(iter(data.paths.values())).frames
+        frame = of_hands if of_hands == of_root else f"{of_hands} minus {of_root}"
+        sides = [Trajectories.of(truth.reshape(shape), valid.reshape(shape)[..., 0], frame)]
+        sides.append(Trajectories.of(given.reshape(shape), frame=frame))
         tallies[family("trajectories", name)] = trajectories.tally_cases(sides[0], sides[1], case, n_cases)
         apart = np.linalg.norm((given - truth).reshape(shape), axis=3)
         seen = valid.reshape(shape)[..., 0]

@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
@@ -40,6 +42,10 @@ from gnomon.suites.episode.tasks.declared import TASKS
 LABELS = "labels"
 """Stem of the table in a folder of answers."""
 COLUMNS = ("task", "sample", "label")
+STORED = "prediction"
+"""The column of labels in the table of a run, whose vectors are beside it as ``TASK.npz``."""
+TABLES = (LABELS, "predictions")
+"""What the table of a folder may be called; a run calls it by the second."""
 ARRAYS = ("samples", "values")
 SEPARATOR = "|"
 """Between the names of a set of objects."""
@@ -97,11 +103,12 @@ def _arrays() -> set[str]:
 
 def _folder(folder: Path) -> dict[str, Any]:
     """Return the files of a folder of answers: the table as ``labels``, the others by task."""
-    tables = [path for suffix in SUFFIXES if (path := folder / f"{LABELS}{suffix}").is_file()]
+    tables = [path for stem in TABLES for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
     if len(tables) > 1:
         raise InputError(f"{folder}: several tables of labels: {some([path.name for path in tables])}; keep one")
     found = {LABELS: tables[0]} if tables else {}
-    found |= {path.stem: path for path in sorted(folder.glob("*.npz")) if path not in tables}
+    own = {"tallies.npz", "ledgers.npz"}  # of a run, whose folder may be given as it is
+    found |= {path.stem: path for path in sorted(folder.glob("*.npz")) if path not in tables and path.name not in own}
     if not found:
         raise InputError(f"{folder}: expected {LABELS}.csv, .parquet or .jsonl, or TASK.npz in it; {EXAMPLE}")
     return found
@@ -110,7 +117,12 @@ def _folder(folder: Path) -> dict[str, Any]:
 def _labelled(source: Source) -> dict[str, Told]:
     """Read a table of labels."""
     where = source.where
-    table = table_of(source.content, text=COLUMNS, name=source.name)
+    table = table_of(source.content, text=(*COLUMNS, STORED), name=source.name)
+    if "label" not in table.column_names and STORED in table.column_names and "task" in table.column_names:
+        table = table.rename_columns(["label" if name == STORED else name for name in table.column_names])
+        vectors = [name for name, task in TASKS.items() if form(task.kind) == "vectors"]
+        kept = pc.invert(pc.is_in(table["task"].cast(pa.string()), value_set=pa.array(vectors)))
+        table = table.filter(kept)
     lacking = [name for name in COLUMNS if name not in table.column_names]
     if lacking:
         raise InputError(

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gnomon.core.measure import Measure
+from gnomon.core.tallies import Totals
 from gnomon.measures._tasks import family, named
 from gnomon.measures.classification import F1, Accuracy, ClassF1
 from gnomon.measures.multilabel import ExactMatch, SetF1
@@ -74,6 +75,10 @@ class EpisodeClassF1(ClassF1):
     def name(self) -> str:
         """Column key."""
         return named(self.called, self.task)
+
+    def count(self, totals: Totals) -> int:
+        """All samples, as beside the other scores of the task."""
+        return int(totals["n"])
 
 
 @dataclass(frozen=True)

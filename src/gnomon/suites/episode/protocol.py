@@ -30,8 +30,12 @@ DIFFERENT = (
     "strict leaves invalid frames out of statistics, fit and score; published takes them as zeros",
     "strict builds class lists and vocabularies from training samples, and drops targets beyond the end of an episode",
 )
+UNIT = "unit"
+COUNTED = {"published": "window", "strict": "group"}
+"""What a variant takes for one: the published figures rest on a number of windows, without a word on their overlap."""
 GATE = (
-    Need("valid_episodes", VALID_EPISODES, f"at least {VALID_EPISODES} valid episodes"),
+    Need("fine_tuned", 1, "a model that was fine-tuned"),
+    Need("valid_episodes", VALID_EPISODES, f"at least {VALID_EPISODES} valid episodes, real and with every stream"),
     Need("episodes_apart", 1, "an episode-disjoint split"),
     Need("manifest", 1, "a manifest"),
     Need("training_metadata", 1, "training metadata"),
@@ -81,7 +85,7 @@ def protocol(
         group=level,
         tasks=tuple(tasks),
         split=dict(split),
-        settings={HEADLINES: len(tasks), **settings},
+        settings={HEADLINES: len(tasks), UNIT: COUNTED[variant], **settings},
         claims=CLAIMS,
         variant=variant,
     )

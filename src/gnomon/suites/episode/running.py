@@ -15,12 +15,13 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, MissingExtraError, some
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.store import Store
@@ -31,6 +32,7 @@ from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
+from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
 from gnomon.suites.episode.options import VARIANTS, RunOptions
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
@@ -151,6 +153,12 @@ def usable(places: Sequence[layout.Place], bad: str) -> tuple[list[layout.Place]
 
 def _resolved(options: RunOptions) -> Work:
     tasks, chosen = checked_tasks(options.tasks or tuple(TASKS)), systems.expanded(options.systems)
+    if "neural" in chosen and find_spec("torch") is None:
+        raise MissingExtraError(
+            "neural heads need torch: pip install 'gnomon[models]', or give --systems minimal,trivial"
+        )
+    if any(not systems.is_trivial(name) for name in chosen):
+        chosen = tuple(dict.fromkeys((*chosen, *TRIVIAL_NAMES)))  # no figure of a head can be read without them
     skip = words(options.skip)
     known = {*blocks.NAMES, *(stream for block in blocks.BLOCKS for stream in block.stream)}
     strange = [name for name in skip if name not in known]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gnomon.audit import Audit
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
 from gnomon.core.evidence import Finding
@@ -23,10 +24,11 @@ from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
 from gnomon.suites.episode import audited, gate, systems
 from gnomon.suites.episode import protocol as rules
 from gnomon.suites.episode.answers import ROW, Answers, Tallied, pool_of, tallied
+from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.sampling import TaskData
-from gnomon.suites.episode.tasks.splitting import DISJOINT, TEST
+from gnomon.suites.episode.tasks.splitting import DISJOINT, TEST, TRAIN
 
 CITED = (
     "as published for one episode of 5,821 frames, without intervals and with the leaks that the audit of the "
@@ -76,9 +78,9 @@ class Ground:
         """Put together what systems share; without training there is no split to audit."""
         by_task = audited.collected(data)
         roster = _roster(data)
-        ceilings = {name: systems.ceiling(one) for name, one in data.items() if not one.lacks}
-        unit = "ids" if variant == "published" else roster.level
-        held = audited.audit(data, by_task, unit) if by_task else None
+        ceilings = {name: systems.ceiling(one) for name, one in data.items() if trained and not one.lacks}
+        unit = {"window": "ids", "group": roster.level}[rules.COUNTED[variant]]
+        held = audited.audit(data, by_task, unit) if by_task and trained else None
         tested = sorted(_tested(data))
         return Ground(
             variant,
@@ -89,7 +91,7 @@ class Ground:
             dict(content),
             tuple(simulated),
             audited.joined(by_task) if trained else None,
-            held if trained else None,
+            held,
             ceilings,
             dict(files or {}),
             (*_left_out(left_out or {}), *_about(data, simulated), *_masked(streams or {})),
@@ -178,7 +180,9 @@ def evaluation(
     done = {task: _tallied(ground, given) for task, given in answers.items()}
     tallies, ledgers = _filled(ground, done)
     known = _facts(ground, system, answers, done, facts)
-    told = tuple(finding for task, one in done.items() for finding in _ties(task, one, ground.variant))
+    told = tuple(finding for task, one in done.items() for finding in _ties(task, one))
+    ranked = any("queries" in one.facts for one in done.values())
+    audit = (ground.audit or Audit()).add("tied-ranks", told) if ranked else ground.audit
     return Evaluation(
         protocol=rules.protocol(
             ground.variant, list(ground.data), ground.roster.level, split=ground.split, settings=ground.settings
@@ -191,13 +195,18 @@ def evaluation(
         table=_table([row for one in done.values() for row in one.rows]),
         ledgers=ledgers,
         coverage=coverage,
-        findings=(*ground.findings, *told),
+        findings=ground.findings,
         inputs=tuple(inputs),
         options=options,
         facts=known,
         samples=ground.samples,
-        audit=ground.audit,
-        files={**ground.files, **gate.files(ground.variant, ground.split, known), **_by_class(done)},
+        audit=audit,
+        files={
+            **ground.files,
+            **gate.files(ground.variant, ground.split, known),
+            **_by_class(done),
+            **{f"{task}.npz": one.packed() for task, one in answers.items() if form(one.task.kind) == "vectors"},
+        },
     )
 
 
@@ -243,7 +252,10 @@ def _facts(
 ) -> dict[str, Any]:
     """Return what a run records, and what its claims are judged by."""
     apart = int(ground.split.get("name") == DISJOINT)
-    valid = len(ground.content)
+    given = len(ground.content)
+    whole = [name for name, one in ground.streams.items() if one["coverage"] and min(one["coverage"].values()) > 0]
+    valid = len(set(whole) - set(ground.simulated))
+    answered = int(bool(answers))
     tasks = {}
     for name, data in ground.data.items():
         own = dict(data.facts)
@@ -251,20 +263,22 @@ def _facts(
         own["lacks"] = data.lacks
         if name in answers:
             own["answered"] = dict(answers[name].facts)
+            own["without_overlap"] = _without(ground, answers[name])
             own |= {key: value for key, value in done[name].facts.items() if key not in ("queries", "positives")}
         tasks[name] = own
     trained = any("training" in one.facts for one in answers.values())
     found = {
         "tasks": tasks,
-        "episodes": valid,
+        "episodes": given,
         "valid_episodes": valid,
         "test_episodes": sorted(ground.tested),
         "episodes_apart": apart,
-        "held_out_evaluation": apart,
+        "held_out_evaluation": apart * answered,
         "manifest": 1,
-        "metrics": 1,
-        "predictions": 1,
-        "run_report": 1,
+        "metrics": answered,
+        "predictions": answered,
+        "run_report": 0,
+        "fine_tuned": 0,
         "training_metadata": int(trained),
         "progress_logs": int(bool(facts.get("progress_logs"))),
         "pixel_targets": 0,
@@ -289,12 +303,28 @@ def _facts(
     return found
 
 
+def _without(ground: Ground, given: Answers) -> dict[str, Any] | None:
+    """Score a task without the test samples that read what training samples read; None where there are none."""
+    data, measure = ground.data[given.task.name], of_task(given.task)[0]
+    train, test = data.of(TRAIN), data.of(TEST)
+    reads, episode = data.reads, np.array(data.episode)
+    ends = {name: int(reads[train][episode[train] == name, 1].max(initial=-1)) for name in data.recorded}
+    clear = np.array([reads[row, 0] >= ends[data.episode[row]] for row in test.tolist()], dtype=np.bool_)
+    if clear.all():
+        return None
+    kept = np.flatnonzero(clear)
+    done = tallied(given.take(kept), data, test[kept], np.zeros(len(kept), dtype=np.int64), 1)
+    scored = measure.score(done.tallies[measure.family].total())
+    value = float(scored.values) if bool(scored.defined) else None
+    return {"left_out": int((~clear).sum()), "n": len(kept), "value": value}
+
+
 def _declared(ground: Ground) -> list[tuple[str, Any]]:
     return [(name, TASKS[name]) for name in ground.data]
 
 
-def _ties(task: str, done: Tallied, variant: str) -> tuple[Finding, ...]:
-    """Check the ties of a ranking; the published ranks are those of a sort, which takes ties as they are stored."""
+def _ties(task: str, done: Tallied) -> tuple[Finding, ...]:
+    """Check the ties of a ranking, which is scored by the mean over their order."""
     if "queries" not in done.facts:
         return ()
     family = next(name for name in done.tallies if name.startswith("retrieval"))
@@ -303,8 +333,7 @@ def _ties(task: str, done: Tallied, variant: str) -> tuple[Finding, ...]:
     if not n:
         return ()
     forms = dict(zip(totals.axes["form"], (totals["reciprocal"] / n).tolist(), strict=True))
-    form = "order" if variant == "published" else "average"
-    return audited.ties(task, forms, form, done.facts["queries"], done.facts["positives"])
+    return audited.ties(task, forms, "average", done.facts["queries"], done.facts["positives"])
 
 
 def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:

@@ -29,7 +29,8 @@ DIGITS = 4
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     first = next(iter(_heads(runs)), runs[0])
-    items: list[Table | View | None] = [overview(runs), baselines(runs), details(runs), samples(first), unseen(first)]
+    items: list[Table | View | None] = [overview(runs), overlaps(runs), baselines(runs), details(runs)]
+    items += [samples(first), unseen(first)]
     items.append(training(runs))
     if first.manifest["facts"].get("streams"):
         items.append(coverage(first))
@@ -60,7 +61,7 @@ def overview(runs: Sequence[Run]) -> Table:
         Column("n", "n test", "count"),
         *(Column(run.system, _name(run), "score", digits=DIGITS) for run in heads),
         *((Column("trivial", "best baseline", "score", digits=DIGITS), Column("which", "which")) if trivial else ()),
-        Column("ceiling", "ceiling", "score", digits=DIGITS),
+        *((Column("ceiling", "ceiling", "score", digits=DIGITS),) if runs[0].manifest["facts"].get("samples") else ()),
         *(Column(f"reported {name}", f"reported {name}", "score", digits=DIGITS) for name in known),
     ]
     rows = []
@@ -77,13 +78,55 @@ def overview(runs: Sequence[Run]) -> Table:
         }
         rows.append(row)
     notes = [
-        "ceiling: what answers can reach at best with the classes and texts that training shows; copy_last is told the "
-        "last label, also one that training never showed",
+        *(
+            (
+                "ceiling: what answers can reach at best with the classes that training shows and the texts that there "
+                "are; copy_last is told the last label, also one that training never showed",
+            )
+            if runs[0].manifest["facts"].get("samples")
+            else ()
+        ),
         *([f"reported: {CITED}"] if known else ()),
         *_smoke(runs[0]),
         *common.notes(runs, []),
     ]
     return Table("scores", f"episode ({_title(runs[0])}): tasks", tuple(columns), tuple(rows), tuple(notes))
+
+
+def overlaps(runs: Sequence[Run]) -> Table | None:
+    """Headlines with and without the test samples that read what training samples read; None where none do."""
+    rows = []
+    for task in runs[0].manifest["protocol"]["tasks"]:
+        measure = of_task(TASKS[task])[0]
+        for run in _heads(runs):
+            found = run.manifest["facts"]["tasks"][task].get("without_overlap")
+            score = run.find(measure.name)
+            if not found or score is None:
+                continue
+            value = found["value"]
+            rows.append(
+                {
+                    "task": Cell(task),
+                    "metric": Cell(TASKS[task].metric),
+                    "system": Cell(_name(run)),
+                    "left_out": Cell(found["left_out"]),
+                    "with": Cell(score.value) if score.value is not None else Cell(None, why=score.why),
+                    "without": Cell(value) if value is not None else Cell(None, why="nothing is left"),
+                }
+            )
+    if not rows:
+        return None
+    columns = (
+        Column("task", "task"),
+        Column("metric", "metric"),
+        Column("system", "system"),
+        Column("left_out", "overlapping", "count"),
+        Column("with", "with", "score", digits=DIGITS),
+        Column("without", "without", "score", digits=DIGITS),
+    )
+    notes = ("overlapping: test samples whose input or target shares frames with what training samples read",)
+    title = f"episode ({_title(runs[0])}): with and without overlapping test samples"
+    return Table("overlaps", title, columns, tuple(rows), notes)
 
 
 def baselines(runs: Sequence[Run]) -> Table | None:

@@ -26,9 +26,8 @@ from gnomon.audit.inputs import BLOCK
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array
 from gnomon.runs.auditing import TARGET
-from gnomon.suites.episode.frames import WORLD
 from gnomon.suites.episode.tasks import inputs
-from gnomon.suites.episode.tasks.data import SIDES, Table
+from gnomon.suites.episode.tasks.data import Table
 from gnomon.suites.episode.tasks.declared import block_kinds, input_blocks
 from gnomon.suites.episode.tasks.taskdata import FORECAST, TaskData
 from gnomon.suites.episode.tasks.validity import entries
@@ -66,7 +65,7 @@ def _tags(data: TaskData) -> dict[str, tuple[str, ...]]:
         tags[TARGET] = data.labels
     for side, by_episode in frames(data).items():
         tags[FRAME + side] = tuple(by_episode[name] for name in data.episode)
-    total, invalid = entries(data)
+    total, invalid, _ = entries(data)
     if total.any():
         tags["validity"] = _validity(total, invalid)
     return tags
@@ -81,10 +80,8 @@ def frames(data: TaskData) -> dict[str, dict[str, str]]:
     """Return, for what is subtracted for a target, its coordinate frame by episode; nothing where nothing is."""
     if data.task.name != FORECAST:
         return {}
-    strict = data.variant == "strict"
     return {
-        "hands": {name: WORLD if strict else one.hands[SIDES[0]].frame for name, one in data.recorded.items()},
-        "root": {name: one.root.frame for name, one in data.recorded.items()},
+        side: {name: path.frames[k] for name, path in data.paths.items()} for k, side in enumerate(("hands", "root"))
     }
 
 

@@ -155,7 +155,7 @@ def _classes(
 def _facts(data: TaskData, dropped: Mapping[str, int]) -> dict[str, Any]:
     """Return the counts that a run records."""
     train, test = data.of(TRAIN), data.of(TEST)
-    total, invalid = entries(data)
+    total, invalid, as_values = entries(data)
     used = np.concatenate([train, test])
     facts: dict[str, Any] = {
         "samples": {part: len(data.of(part)) for part in PARTS},
@@ -165,7 +165,7 @@ def _facts(data: TaskData, dropped: Mapping[str, int]) -> dict[str, Any]:
         "invalid": {
             "total": int(total[used].sum()),
             "invalid": int(invalid[used].sum()),
-            "used": int(invalid[used].sum()) if data.variant == "published" else 0,
+            "used": int(as_values[used].sum()),
         },
     }
     if data.task.kind == "multilabel":

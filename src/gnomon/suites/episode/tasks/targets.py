@@ -50,11 +50,14 @@ class Paths(NamedTuple):
         ``(frames, 42)``: which count as values.
     seen
         ``(frames, 42)``: of which hand and root (``strict``: and pose) were there.
+    frames
+        Coordinate frames of the hands and of the root that was subtracted from them.
     """
 
     xyz: Array
     valid: Array
     seen: Array
+    frames: tuple[str, str]
 
 
 def majorities(one: Recorded, level: str) -> tuple[str, ...]:
@@ -123,12 +126,15 @@ def published_subtraction(hand: Points, root: Points) -> Array:
 def paths(one: Recorded, variant: str) -> Paths:
     """Return where both hands are relative to the root, in every frame."""
     if variant == "strict":
-        moved = [one.hands[side].to_world(one.poses).minus(one.root) for side in SIDES]
-        seen = _joints([hand.valid for hand in moved])
-        return Paths(np.concatenate([hand.xyz for hand in moved], axis=1), seen, seen)
+        moved = [one.hands[side].to_world(one.poses) for side in SIDES]
+        apart = [hand.minus(one.root) for hand in moved]
+        seen = _joints([hand.valid for hand in apart])
+        xyz = np.concatenate([hand.xyz for hand in apart], axis=1)
+        return Paths(xyz, seen, seen, (moved[0].frame, one.root.frame))
     raw = [published_subtraction(one.hands[side], one.root) for side in SIDES]
     seen = _joints([one.hands[side].valid & one.root.valid for side in SIDES])
-    return Paths(np.concatenate(raw, axis=1), np.ones_like(seen), seen)
+    frames = (one.hands[SIDES[0]].frame, one.root.frame)
+    return Paths(np.concatenate(raw, axis=1), np.ones_like(seen), seen, frames)
 
 
 def _joints(valid: Sequence[Array]) -> Array:

@@ -161,12 +161,17 @@ class TaskData:
             return self._ahead("valid", where)
         return np.concatenate([self._covered(name, rows) for name, _, rows in self.pieces(where)])
 
+    def counted(self, name: str, rows: Array) -> Array:
+        """Return which target blocks of windows count as values, ``(n, blocks)``."""
+        table = self.recorded[name].features
+        places = [NAMES.index(block) for block in self.task.target_blocks]
+        covered = np.asarray(table.coverage[rows][:, places] > 0)
+        return np.asarray(covered | (self.variant == "published"))
+
     def _covered(self, name: str, rows: Array) -> Array:
         table = self.recorded[name].features
-        blocks = self.task.target_blocks
-        sizes = [len(table.columns([block])) for block in blocks]
-        covered = np.asarray(table.coverage[rows][:, [NAMES.index(block) for block in blocks]] > 0)
-        return np.repeat(covered | (self.variant == "published"), sizes, axis=1)
+        sizes = [len(table.columns([block])) for block in self.task.target_blocks]
+        return np.repeat(self.counted(name, rows), sizes, axis=1)
 
     @cached_property
     def paths(self) -> Mapping[str, targets.Paths]:

@@ -12,23 +12,27 @@ from gnomon.suites.episode.tasks import targets
 from gnomon.suites.episode.tasks.taskdata import CONTACT, FORECAST, TaskData
 
 
-def entries(data: TaskData) -> tuple[Array, Array]:
-    """Return, for every sample, of how many entries its target is, and how many of them are invalid.
+def entries(data: TaskData) -> tuple[Array, Array, Array]:
+    """Return, for every sample, of how many entries its target is, how many are invalid, and how many of those count.
 
     Entries are joints in frames (forecast of hands), windows (contact) and blocks (targets that are features). The
     targets of other tasks are annotations: they have no entries.
     """
-    total, invalid = np.zeros(len(data), dtype=np.int64), np.zeros(len(data), dtype=np.int64)
+    total, invalid, used = np.zeros((3, len(data)), dtype=np.int64)
     for name, places, rows in data.pieces():
         one = data.recorded[name]
         if data.task.name == FORECAST:
-            seen = targets.ahead(data.paths[name].seen, one.windows[rows], data.task.horizon)
+            path, first = data.paths[name], one.windows[rows]
+            seen, counted = (targets.ahead(flags, first, data.task.horizon) for flags in (path.seen, path.valid))
         elif data.task.name == CONTACT:
             seen = targets.touched(one, data.variant)[1][rows, None]
+            counted = np.ones_like(seen)
         elif data.task.target_blocks:
             seen = one.features.coverage[rows][:, [NAMES.index(block) for block in data.task.target_blocks]] > 0
+            counted = data.counted(name, rows)
         else:
             continue
         total[places] = math.prod(seen.shape[1:])
-        invalid[places] = (~seen).sum(axis=tuple(range(1, seen.ndim)))
-    return total, invalid
+        every = tuple(range(1, seen.ndim))
+        invalid[places], used[places] = (~seen).sum(axis=every), (~seen & counted).sum(axis=every)
+    return total, invalid, used
