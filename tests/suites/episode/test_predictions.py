@@ -21,7 +21,7 @@ import gnomon  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
 from gnomon.intake.sources import Source  # noqa: E402
 from gnomon.intake.writing import write_table  # noqa: E402
-from gnomon.suites.episode import cells  # noqa: E402
+from gnomon.suites.episode import cells, measured  # noqa: E402
 from gnomon.suites.episode.features import blocks  # noqa: E402
 from gnomon.suites.episode.given import read  # noqa: E402
 from gnomon.suites.episode.options import ScoreOptions  # noqa: E402
@@ -418,3 +418,13 @@ def test_what_is_written_is_read(told, tmp_path_factory):
     write_table(pa.table(columns, names=["task", "sample", "label"]), path)
     found = read(Source("mine", os.fspath(path)))
     assert {(task, name): label for task, one in found.tasks.items() for name, label in one.labels.items()} == told
+
+
+def test_the_folder_of_a_run_is_a_folder_of_answers(data, ran):
+    """Scored again from its own files, a run gives its own scores."""
+    run = next(one for one in gnomon.load(ran[1]).runs if one.manifest["system"] == "random")
+    again = gnomon.score("episode", (data,), {"random": os.fspath(run.path)}, out="none").runs[0]
+    found = {one.name: one.value for one in again.scores}
+    for task in ANNOTATED:
+        name = measured.of_task(TASKS[task])[0].name
+        assert found[name] == pytest.approx(run.find(name).value, rel=1e-5), name
