@@ -277,9 +277,9 @@ def among_others(promise: Promise, data: Path, root: Path) -> None:
     says = "1 of 2 episodes cannot be used, nothing was computed: session_001/ep0" in line(stopped)
     promise.figure("one bad of two", line(stopped)[:120], "named before any work", says and stopped.returncode == 2)
     done = run(data, root / "skipped", "--bad", "skip")
-    facts = manifest(root / "skipped")["facts"] if not done.returncode else {"left_out": {}, "valid_episodes": None}
+    facts = manifest(root / "skipped")["facts"] if not done.returncode else {"left_out": {}, "episodes": None}
     told = [one["evidence"] for one in findings(root / "skipped") if one["id"] == "episode-left-out"]
-    holds = list(facts["left_out"]) == ["session_001/ep0"] and facts["valid_episodes"] == 1 and len(told) == 1
+    holds = list(facts["left_out"]) == ["session_001/ep0"] and facts["episodes"] == 1 and len(told) == 1
     promise.figure("one bad of two, --bad skip", f"left out {list(facts['left_out'])}", "run of the other", holds)
 
 

@@ -43,7 +43,8 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import Rankings
 from gnomon.core.tallies import Array, Field, Tallies, Totals
-from gnomon.measures._standings import (
+from gnomon.measures.ranked import Percentile
+from gnomon.measures.standings import (
     COLUMNS,
     FORMS,
     Standings,
@@ -55,8 +56,7 @@ from gnomon.measures._standings import (
     reciprocal,
     rights,
 )
-from gnomon.measures._tasks import family, named
-from gnomon.measures.ranked import Percentile
+from gnomon.measures.tasks import family, named
 from gnomon.numerics import ranks
 from gnomon.numerics.ranks import Metric
 

@@ -29,7 +29,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Direction, Measure, Scored
 from gnomon.core.signals import Skeletons, same_frame
 from gnomon.core.tallies import Array, Field, Tallies, Totals
-from gnomon.measures._tasks import family, named
+from gnomon.measures.tasks import family, named
 from gnomon.numerics.folding import fold
 
 LAYOUT = (

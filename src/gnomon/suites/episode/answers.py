@@ -31,9 +31,9 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import NONE, Labels, LabelSets, Vectors
 from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.measures import classification, multilabel, regression, retrieval, trajectories
-from gnomon.measures._standings import ledger as rank_rows
-from gnomon.measures._tasks import family
 from gnomon.measures.regression import MaskedVectors
+from gnomon.measures.standings import ledger as rank_rows
+from gnomon.measures.tasks import family
 from gnomon.measures.trajectories import Trajectories
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.measured import LABELS, SETS

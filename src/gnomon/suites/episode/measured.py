@@ -16,11 +16,11 @@ from dataclasses import dataclass
 
 from gnomon.core.measure import Measure
 from gnomon.core.tallies import Totals
-from gnomon.measures._tasks import family, named
 from gnomon.measures.classification import F1, Accuracy, ClassF1
 from gnomon.measures.multilabel import ExactMatch, SetF1
 from gnomon.measures.regression import R2, Mae, R2PerDimension
 from gnomon.measures.retrieval import MedianRank, Mrr, TopK
+from gnomon.measures.tasks import family, named
 from gnomon.measures.trajectories import FinalError, TrajectoryError
 from gnomon.suites.episode.tasks.declared import TASKS, Task
 
