@@ -58,7 +58,7 @@ FLAWS = {
     "tags-differ": "hands camera, root world",
     "duplicate-queries": "equal a query with another positive",
     "one-class-target": "contact_prediction: all",
-    "fitted-on-test": "classes of timeline_action",
+    "fitted-on-test": "class list of timeline_action",
     "invalid-as-values": "hand_trajectory_forecast",
     "target-clamped": "nearer than their horizon",
     "overlapping-units": "overlap a sample of another unit",

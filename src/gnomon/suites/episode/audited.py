@@ -76,7 +76,7 @@ def audit(data: Mapping[str, TaskData], by_task: Mapping[str, Samples], unit: st
             digest = dict(zip(one.ids, one.digests, strict=True))
             make(
                 "fit-provenance",
-                {f"classes of {task}": [digest[name] for name in own.fitted_on if name in digest]},
+                {f"class list of {task}": [digest[name] for name in own.fitted_on if name in digest]},
                 one,
             )
         if own.task.horizon:

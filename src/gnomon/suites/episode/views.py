@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gnomon.core.errors import some
+from gnomon.core.errors import counted, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.runs import tables as common
@@ -401,7 +401,7 @@ def _ceiling(run: Run, task: str, metric: str) -> Cell:
 
 def _smoke(run: Run) -> list[str]:
     facts = run.manifest["facts"]
-    found = [f"artefacts: {facts['artefacts']} ({facts['episodes']} episodes)"]
+    found = [f"artefacts: {facts['artefacts']} ({counted(facts['episodes'], 'episode')})"]
     return found + (["simulated episodes, no recordings of people"] if facts.get("simulated") else [])
 
 
