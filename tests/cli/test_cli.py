@@ -177,6 +177,7 @@ def test_completion_script(capsys, shell):
     assert "_GNOMON_COMPLETE" in out
 
 
+@pytest.mark.slow
 def test_demo_quick(capsys, tmp_path):
     code, out, _ = call(capsys, "demo", "--quick", "--out", tmp_path / "demo")
     assert code == 0

@@ -87,6 +87,7 @@ def same(found, want):
 seeds = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(seed=seeds)
 def test_segmental_f1_is_the_one_of_the_function(seed):

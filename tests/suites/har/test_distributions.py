@@ -179,6 +179,7 @@ def test_the_mark_says_that_the_data_are_simulated(made):
     assert sorted(path.name for path in made.iterdir()) == sorted([*DISTRIBUTIONS, "simulated.json"])
 
 
+@pytest.mark.slow
 def test_each_dataset_alone_has_the_bytes_of_the_whole(made, tmp_path):
     for name in reversed(DISTRIBUTIONS):
         simulate(options(tmp_path, datasets=(name,)))

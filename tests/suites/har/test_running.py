@@ -129,6 +129,7 @@ def test_windows_are_keyed_by_content_not_by_name(tmp_path):
     assert sources.locate(str(tmp_path / "a"), (), ())[1][0].content == prints[0]
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_scores_whoever_does_the_work(root, tmp_path):
     options = {"test": "target", "systems": "random_forest", "seed": 7}
     one, two = (run(root, tmp_path / n, executor=e, **options) for n, e in (("a", "inline"), ("b", "processes")))
