@@ -23,7 +23,21 @@ _VARIANT = "published: as published, with its leaks; strict: purged, one cut, al
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(EngineOptions):
+class SplitOptions:
+    """How samples are put on a side of the split; the same for what is run and what is scored."""
+
+    split: Annotated[str, Option(_SPLIT, choices=SPLITS)] = SPLITS[0]
+    embargo: Annotated[
+        int, Option("strict: frames between what training and test samples may read", low=0, high=100_000)
+    ] = 20
+    test_episodes: Annotated[
+        tuple[str, ...],
+        Option("episode_disjoint: episodes to test on, by name  [default: 30 % of them, drawn]", metavar="EPISODE"),
+    ] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(SplitOptions, EngineOptions):
     """``gnomon run episode``."""
 
     episodes: Annotated[
@@ -35,14 +49,6 @@ class RunOptions(EngineOptions):
         Option("minimal, neural, trivial or one baseline by name; with commas or repeated", metavar="SYSTEM"),
     ] = ("minimal", "neural", "trivial")
     variant: Annotated[str, Option(_VARIANT, choices=VARIANTS)] = "strict"
-    split: Annotated[str, Option(_SPLIT, choices=SPLITS)] = SPLITS[0]
-    embargo: Annotated[
-        int, Option("strict: frames between what training and test samples may read", low=0, high=100_000)
-    ] = 20
-    test_episodes: Annotated[
-        tuple[str, ...],
-        Option("episode_disjoint: episodes to test on, by name  [default: 30 % of them, drawn]", metavar="EPISODE"),
-    ] = ()
     skip: Annotated[
         tuple[str, ...],
         Option("blocks or streams to leave out, such as fisheye_cam0; with commas or repeated", metavar="NAME"),
@@ -55,7 +61,7 @@ class RunOptions(EngineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ScoringOptions):
+class ScoreOptions(SplitOptions, ScoringOptions):
     """``gnomon score episode``."""
 
     truth: Annotated[tuple[str, ...], Option("episode, or folder that holds some; repeat for more", metavar="DIR")]
@@ -72,14 +78,6 @@ class ScoreOptions(ScoringOptions):
         tuple[str, ...], Option("tasks, with commas or repeated  [default: those predicted]", metavar="TASK")
     ] = ()
     variant: Annotated[str, Option(_VARIANT, choices=VARIANTS[:2])] = "strict"
-    split: Annotated[str, Option(_SPLIT, choices=SPLITS)] = SPLITS[0]
-    embargo: Annotated[
-        int, Option("strict: frames between what training and test samples may read", low=0, high=100_000)
-    ] = 20
-    test_episodes: Annotated[
-        tuple[str, ...],
-        Option("episode_disjoint: episodes to test on, by name  [default: 30 % of them, drawn]", metavar="EPISODE"),
-    ] = ()
     missing: Annotated[
         str, Option("test samples without a prediction: an error, or counted wrong", choices=("error", "wrong"))
     ] = "error"

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from gnomon.core import options as opt
-from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.intake.sources import systems
@@ -30,12 +29,12 @@ from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.options import ScoreOptions
-from gnomon.suites.episode.running import checked_split, checked_tasks, generated, whole, words
+from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
 from gnomon.suites.episode.scoring import Ground, evaluation
 from gnomon.suites.episode.tasks.data import Recorded
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.sampling import TaskData
-from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, TEST
+from gnomon.suites.episode.tasks.splitting import TEST
 from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
 
 
@@ -69,21 +68,8 @@ def _ground(options: ScoreOptions, tasks: Sequence[str], places: Sequence[layout
     """Build the samples of the tasks, and say what they stand on; nothing is trained here, so no split is audited."""
     wanted = {block for task in tasks for block in TASKS[task].target_blocks}
     recorded, streams = read_truth(places, options.variant, wanted, folder)
-    how = {
-        "variant": options.variant,
-        "split": options.split,
-        "embargo": options.embargo,
-        "seed": options.seed,
-        "test_episodes": list(words(options.test_episodes)),
-    }
-    split: dict[str, Any] = {"name": options.split, "share": "70/30"}
-    if options.variant == "strict" and options.split == CHRONOLOGICAL:
-        split["embargo"] = options.embargo
-    settings = {
-        "windows": {"frames": blocks.LENGTH, "stride": blocks.STRIDE},
-        "features": {"dimensions": blocks.DIM, "blocks": fingerprint(blocks.manifest()), "skip": []},
-        "validity": cells.VALIDITY[options.variant],
-    }
+    how = built_by(options, options.seed, options.variant)
+    split, settings = described(options, options.variant)
     told = {one.id: {"coverage": {}, "masked": {}, "repairs": one.labels.repairs} for one in recorded} | streams
     ground = Ground.of(
         options.variant,

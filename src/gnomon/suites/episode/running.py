@@ -33,7 +33,7 @@ from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
-from gnomon.suites.episode.options import VARIANTS, RunOptions
+from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, DISJOINT, held_out
@@ -64,13 +64,7 @@ class Work:
 
     def how(self, variant: str) -> dict[str, Any]:
         """Return how samples are built."""
-        return {
-            "variant": variant,
-            "split": self.options.split,
-            "embargo": self.options.embargo,
-            "seed": self.options.seed,
-            "test_episodes": list(words(self.options.test_episodes)),
-        }
+        return built_by(self.options, self.options.seed, variant)
 
 
 def run(options: RunOptions) -> Job:
@@ -90,6 +84,30 @@ def run(options: RunOptions) -> Job:
 def words(given: Sequence[str]) -> tuple[str, ...]:
     """Return the words of an option that may be repeated and may hold several, separated by commas."""
     return tuple(dict.fromkeys(word for item in given for word in map(str.strip, item.split(",")) if word))
+
+
+def built_by(options: SplitOptions, seed: int, variant: str) -> dict[str, Any]:
+    """Return how the samples of a variant are built."""
+    return {
+        "variant": variant,
+        "split": options.split,
+        "embargo": options.embargo,
+        "seed": seed,
+        "test_episodes": list(words(options.test_episodes)),
+    }
+
+
+def described(options: SplitOptions, variant: str, skip: Sequence[str] = ()) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the split and the settings that the protocol of a variant records."""
+    split: dict[str, Any] = {"name": options.split, "share": "70/30"}
+    if variant == "strict" and options.split == CHRONOLOGICAL:
+        split["embargo"] = options.embargo
+    settings = {
+        "windows": {"frames": blocks.LENGTH, "stride": blocks.STRIDE},
+        "features": {"dimensions": blocks.DIM, "blocks": fingerprint(blocks.manifest()), "skip": sorted(skip)},
+        "validity": cells.VALIDITY[variant],
+    }
+    return split, settings
 
 
 def checked_tasks(given: Sequence[str]) -> tuple[str, ...]:
@@ -288,16 +306,7 @@ def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> scoring.Gro
         files["feature_manifest.json"] = (folders[1] / "feature_manifest.json").read_bytes()
     how = work.how(variant)
     data = {task: cells.built(task, recorded, how) for task in work.tasks}
-    split = {
-        "name": work.options.split,
-        "share": "70/30",
-        **({"embargo": work.options.embargo} if variant == "strict" and work.options.split == CHRONOLOGICAL else {}),
-    }
-    settings = {
-        "windows": {"frames": blocks.LENGTH, "stride": blocks.STRIDE},
-        "features": {"dimensions": blocks.DIM, "blocks": fingerprint(blocks.manifest()), "skip": sorted(work.skip)},
-        "validity": cells.VALIDITY[variant],
-    }
+    split, settings = described(work.options, variant, work.skip)
     marked = [place.id for place in work.places if generated(place)]
     return scoring.Ground.of(
         variant, data, work.content, marked, split, settings, files=files, streams=coverage, left_out=work.left_out
