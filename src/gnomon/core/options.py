@@ -71,6 +71,15 @@ class ScoringOptions:
     resamples: Annotated[int, Option("bootstrap replicates and random swaps", low=100, high=1_000_000)] = 10_000
 
 
+@dataclass(frozen=True, kw_only=True)
+class ExhibitOptions:
+    """What verbs accept whose runs keep cases to look at."""
+
+    exhibits: Annotated[
+        int, Option("cases kept in the run to be looked at, the worst first; 0 keeps none", low=0, high=1000)
+    ] = 24
+
+
 def parameters(struct: type) -> list[Parameter]:
     """Return the fields of an option struct with their types and options, its own before inherited ones."""
     hints = typing.get_type_hints(struct, include_extras=True)

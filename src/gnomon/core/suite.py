@@ -68,6 +68,8 @@ class Suite:
     verbs: Mapping[str, Verb]
     tables: str
     """``module:function`` from a list of runs to tables and views."""
+    exhibit: str = ""
+    """``module:function`` from runs and the id of a case to a view of it, where runs keep exhibits."""
     demo: str = ""
     """``module:function`` from a folder and ``quick`` to the steps of a demonstration."""
     tuning: Tuning | None = None

@@ -7,7 +7,7 @@ import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -22,9 +22,9 @@ NOTHING = b"PK\5\6" + bytes(18)
 """An archive without members: the tallies of a run that is scored from ledgers alone."""
 
 
-def write_npz(path: Path, arrays: Mapping[str, Array]) -> None:
+def write_npz(target: Path | IO[bytes], arrays: Mapping[str, Array]) -> None:
     """Write arrays as npz with fixed time stamps and order."""
-    with zipfile.ZipFile(path, "w") as archive:
+    with zipfile.ZipFile(target, "w") as archive:
         for name in sorted(arrays):
             buffer = io.BytesIO()
             np.lib.format.write_array(buffer, np.ascontiguousarray(arrays[name]), allow_pickle=False)

@@ -1,0 +1,104 @@
+"""Exhibits: what is kept of single cases so that people can look at them, with truth and prediction side by side.
+
+A run directory holds them in ``exhibits.npz``, so that a report can be sent and a dashboard reads nothing outside of
+the runs. How many are kept is an option of the verb that makes the run; the worst come first. What the arrays mean is
+the affair of the suite, which makes a view of them (:attr:`gnomon.core.suite.Suite.exhibit`).
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from gnomon.core.canonical import encode
+from gnomon.core.errors import InputError, IntegrityError
+from gnomon.core.tallies import Array
+from gnomon.intake.arrays import read_some
+from gnomon.intake.limits import DEFAULT
+from gnomon.runs.packing import write_npz
+
+NAME = "exhibits.npz"
+LIMITS = replace(DEFAULT, max_file_bytes=1 << 30, max_decoded_bytes=1 << 31)
+_INDEX = "index"
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """One case to look at."""
+
+    case: str
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """Plain data."""
+    arrays: Mapping[str, Array] = field(default_factory=dict)
+    """By names of letters, digits and underscores."""
+    badness: float = 0.0
+    """How bad it is, for the order of a list; larger is worse."""
+    note: str = ""
+    """What a list says of it, such as its score."""
+
+
+class Entry(msgspec.Struct, frozen=True):
+    """One exhibit in the list of them."""
+
+    case: str
+    note: str
+    badness: float
+    arrays: tuple[str, ...]
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """The exhibits of a run, the worst first, and how many cases there are of which they were chosen."""
+
+    entries: tuple[Entry, ...] = ()
+    of: int = 0
+
+
+def pack(exhibits: Sequence[Exhibit], of: int) -> bytes:
+    """Return the content of the file; ``of`` is how many cases there are in all. It depends on the exhibits alone."""
+    ordered = sorted(exhibits, key=lambda item: (-item.badness, item.case))
+    entries = [Entry(item.case, item.note, item.badness, tuple(item.arrays)) for item in ordered]
+    arrays: dict[str, Array] = {_INDEX: _text(msgspec.to_builtins(Listing(tuple(entries), of)))}
+    for place, item in enumerate(ordered):
+        arrays[f"data{place}"] = _text(dict(item.data))
+        arrays |= {f"array{place}.{name}": array for name, array in item.arrays.items()}
+    file = io.BytesIO()
+    write_npz(file, arrays)
+    return file.getvalue()
+
+
+def listed(folder: Path | None) -> Listing:
+    """Return the list of exhibits of a run directory; an empty one where none were kept."""
+    if folder is None or not (folder / NAME).is_file():
+        return Listing()
+    found: Listing = _converted(read_some(folder / NAME, [_INDEX], LIMITS)[_INDEX], Listing, folder)
+    return found
+
+
+def read(folder: Path | None, case: str) -> Exhibit:
+    """Read the exhibit of a case from a run directory."""
+    entries = listed(folder).entries
+    place = next((index for index, entry in enumerate(entries) if entry.case == case), None)
+    if folder is None or place is None:
+        raise InputError(f"no exhibit of case {case!r} in this run: it keeps {len(entries)} cases (option --exhibits)")
+    entry = entries[place]
+    found = read_some(folder / NAME, [f"data{place}", *(f"array{place}.{name}" for name in entry.arrays)], LIMITS)
+    data: Any = _converted(found[f"data{place}"], dict, folder)
+    arrays = {name: found[f"array{place}.{name}"] for name in entry.arrays}
+    return Exhibit(case, data, arrays, entry.badness, entry.note)
+
+
+def _text(value: object) -> Array:
+    return np.frombuffer(encode(value), dtype=np.uint8)
+
+
+def _converted(array: Array, kind: Any, folder: Path) -> Any:
+    try:
+        return msgspec.json.decode(array.tobytes(), type=kind)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise IntegrityError(f"{folder / NAME}: the list of exhibits is damaged ({error})") from error
