@@ -70,6 +70,8 @@ class Suite:
     """``module:function`` from a list of runs to tables and views."""
     exhibit: str = ""
     """``module:function`` from runs and the id of a case to a view of it, where runs keep exhibits."""
+    board: str = ""
+    """``module:function`` from runs and what is chosen, by name, to a :class:`gnomon.core.table.Board`."""
     demo: str = ""
     """``module:function`` from a folder and ``quick`` to the steps of a demonstration."""
     tuning: Tuning | None = None

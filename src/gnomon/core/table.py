@@ -99,6 +99,17 @@ class View:
         }
 
 
+@dataclass(frozen=True)
+class Board:
+    """Tables and views that follow from what a reader chooses, with the choices that there are."""
+
+    choices: Mapping[str, tuple[str, ...]]
+    """What can be chosen, by name."""
+    chosen: Mapping[str, str]
+    """What is, by the same names."""
+    items: tuple[Table | View, ...]
+
+
 def _trim(cell: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in cell.items() if key == "value" or value not in (None, "")}
 

@@ -15,7 +15,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gnomon.core.errors import GnomonError, InputError
+import msgspec
+
+from gnomon.core.errors import GnomonError, InputError, IntegrityError
+from gnomon.intake.limits import DEFAULT, Limits
 
 NAME = ".index.sqlite"
 VERSION = 1
@@ -86,7 +89,7 @@ class Index:
 
     def update(self) -> None:
         """Take in what has changed in the folder since the index was last used."""
-        present = dict(_stamps(self.folder))
+        present = dict(stamps(self.folder))
         known = dict(self.database.execute("SELECT name, stamp FROM runs"))
         changed = [name for name, stamp in present.items() if known.get(name) != stamp]
         gone = [(name,) for name in known.keys() - present.keys()]
@@ -126,34 +129,77 @@ class Index:
         return _connect(":memory:")
 
     def _row(self, name: str, stamp: str) -> tuple[Any, ...] | None:
-        from gnomon.intake.documents import read_json
-
         try:
-            manifest: Any = read_json(self.folder / name / "manifest.json")
-            summary, cells = manifest["summary"], manifest["summary"].get("cells") or {}
-            protocol = manifest["protocol"]
-            return (
-                name,
-                stamp,
-                manifest["suite"],
-                manifest["system"],
-                f"{protocol['name']} {protocol['version']}",
-                protocol["variant"],
-                manifest["data_fingerprint"],
-                manifest["time"]["started"],
-                summary["headline"],
-                summary["value"],
-                summary["low"],
-                summary["high"],
-                summary["n"],
-                summary["groups"],
-                int(summary["complete"]),
-                cells.get("done"),
-                cells.get("total"),
-            )
-        except (GnomonError, KeyError, TypeError, AttributeError) as error:
+            entry = read_entry(self.folder / name)
+        except GnomonError as error:
             self.unreadable[name] = f"{type(error).__name__}: {error}"
             return None
+        return (name, stamp, *(getattr(entry, column) for column in COLUMNS if column not in ("name", "stamp")))
+
+
+class _Cells(msgspec.Struct):
+    done: int
+    total: int
+
+
+class _Summary(msgspec.Struct):
+    headline: str
+    value: float | None
+    low: float | None
+    high: float | None
+    n: int
+    groups: int
+    complete: bool
+    cells: _Cells | None = None
+
+
+class _Protocol(msgspec.Struct):
+    name: str
+    version: str | int
+    variant: str
+
+
+class _Time(msgspec.Struct):
+    started: str
+
+
+class _Manifest(msgspec.Struct):
+    suite: str
+    system: str
+    protocol: _Protocol
+    data_fingerprint: str
+    time: _Time
+    summary: _Summary
+
+
+def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
+    """Return what the index knows of a run, from its manifest alone."""
+    from gnomon.intake.documents import read_json
+
+    found = read_json(folder / "manifest.json", limits=limits)
+    try:
+        manifest = msgspec.convert(found, _Manifest)
+    except msgspec.ValidationError as error:
+        raise IntegrityError(f"{folder / 'manifest.json'}: not the manifest of a run ({error})") from error
+    summary, protocol, cells = manifest.summary, manifest.protocol, manifest.summary.cells
+    return Entry(
+        name=folder.name,
+        suite=manifest.suite,
+        system=manifest.system,
+        protocol=f"{protocol.name} {protocol.version}",
+        variant=protocol.variant,
+        data=manifest.data_fingerprint,
+        started=manifest.time.started,
+        headline=summary.headline,
+        value=summary.value,
+        low=summary.low,
+        high=summary.high,
+        n=summary.n,
+        groups=summary.groups,
+        complete=summary.complete,
+        cells_done=cells.done if cells else None,
+        cells_total=cells.total if cells else None,
+    )
 
 
 def _connect(path: str | Path) -> sqlite3.Connection:
@@ -173,11 +219,11 @@ def _connect(path: str | Path) -> sqlite3.Connection:
     return database
 
 
-def _stamps(folder: Path) -> Iterator[tuple[str, str]]:
-    """Name every run directory with a mark that changes when it is published again."""
+def stamps(folder: Path, *, links: bool = True) -> Iterator[tuple[str, str]]:
+    """Name every run directory with a mark that changes when it is published again; links to some are optional."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_dir() and not entry.name.startswith("."):
+            if entry.is_dir(follow_symlinks=links) and not entry.name.startswith("."):
                 with contextlib.suppress(OSError):
                     seal = os.stat(os.path.join(entry.path, "seal.sha256"))
                     manifest = os.stat(os.path.join(entry.path, "manifest.json"))

@@ -16,6 +16,7 @@ from gnomon.core.errors import GnomonError, IntegrityError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Field, Tallies
 from gnomon.intake.arrays import read_npz
+from gnomon.intake.limits import DEFAULT, Limits
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 NOTHING = b"PK\5\6" + bytes(18)
@@ -76,11 +77,11 @@ def unpack_ledgers(arrays: Mapping[str, Array]) -> dict[str, Ledger]:
     return ledgers
 
 
-def read_packed(path: Path) -> dict[str, Array]:
+def read_packed(path: Path, limits: Limits = DEFAULT) -> dict[str, Array]:
     """Read an npz of a run directory."""
     if path.is_file() and path.stat().st_size == len(NOTHING) and path.read_bytes() == NOTHING:
         return {}
-    return read_npz(path)
+    return read_npz(path, limits=limits)
 
 
 def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], dict[str, Array]]]:

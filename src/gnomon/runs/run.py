@@ -24,6 +24,7 @@ from gnomon.core.tallies import Tallies
 from gnomon.inference.intervals import Groups, Plan, filled
 from gnomon.inference.scoring import Score, derive, grouped, stored
 from gnomon.intake.documents import read_json
+from gnomon.intake.limits import DEFAULT, Limits
 from gnomon.runs import auditing, packing, provenance
 from gnomon.runs import samples as stored_samples
 from gnomon.runs.content import table_digest
@@ -219,24 +220,28 @@ def run_id(manifest: Mapping[str, Any]) -> str:
     )
 
 
-def load(path: str | Path) -> Run:
-    """Read a run directory."""
+def load(path: str | Path, limits: Limits = DEFAULT) -> Run:
+    """Read a run directory, whose files are held to limits."""
     folder = Path(path)
     if not (folder / "manifest.json").is_file():
         raise InputError(f"{folder} is not a run directory: it has no manifest.json")
-    manifest: Any = read_json(folder / "manifest.json")
+    manifest: Any = read_json(folder / "manifest.json", limits=limits)
     if not isinstance(manifest, dict) or manifest.get("schema") not in KNOWN:
         found = manifest.get("schema") if isinstance(manifest, dict) else type(manifest).__name__
         raise IntegrityError(f"{folder}: unknown run schema {found!r}; this version reads {', '.join(KNOWN)}")
     try:
         msgspec.convert(manifest, StoredManifest)
-        return _assemble(folder, manifest)
+        return _assemble(folder, manifest, limits)
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         raise IntegrityError(
             f"{folder}: the run cannot be read ({type(error).__name__}: {error}); run 'gnomon verify' on it"
         ) from error
+
+
+def _parsed(path: Path, limits: Limits) -> Any:
+    return read_json(path, limits=limits)
 
 
 def _truth(value: Any) -> bool:
@@ -272,18 +277,16 @@ class StoredManifest(msgspec.Struct):
     summary: dict[str, Any]
 
 
-def _assemble(folder: Path, manifest: dict[str, Any]) -> Run:
-    coverage: Any = read_json(folder / "coverage.json")
-    scores: Any = read_json(folder / "scores.json")
-    audit: Any = read_json(folder / "audit.json")
+def _assemble(folder: Path, manifest: dict[str, Any], limits: Limits) -> Run:
+    coverage, scores, audit = (_parsed(folder / f"{name}.json", limits) for name in ("coverage", "scores", "audit"))
     roster = coverage["roster"]
     ledgers = folder / "ledgers.npz"
     return Run(
         manifest=manifest,
         coverage={**{k: v for k, v in coverage.items() if k != "roster"}, "complete": _truth(coverage["complete"])},
         roster=msgspec.convert(roster, StoredRoster).roster(),
-        tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz")),
-        ledgers=packing.unpack_ledgers(packing.read_packed(ledgers)) if ledgers.is_file() else {},
+        tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz", limits)),
+        ledgers=packing.unpack_ledgers(packing.read_packed(ledgers, limits)) if ledgers.is_file() else {},
         measures=tuple(registry.measure(record) for record in manifest["protocol"]["measures"]),
         scores=tuple(msgspec.convert(record, Score) for record in scores["scores"]),
         findings=tuple(msgspec.convert(record, Finding) for record in audit["findings"]),

@@ -20,6 +20,7 @@ SUITE = Suite(
         ),
     },
     tables="gnomon.suites.har.views:tables",
+    board="gnomon.suites.har.board:board",
     demo="gnomon.suites.har.demo:steps",
     data="gnomon.suites.har.datasets.catalogue:catalogue",
 )

@@ -13,25 +13,21 @@ import numpy as np
 
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
-from gnomon.inference.crossed import Crossed, crossed
-from gnomon.inference.intervals import Groups, filled
-from gnomon.inference.scoring import Score
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.har import seeded
 from gnomon.suites.har.effort import training
 from gnomon.suites.har.metrics import METRICS, MeanAccuracy, MeanF1, Scoring, TaskAccuracy, TaskF1, family
 from gnomon.suites.har.reference import CITED, FIGURES, Deviation, deviations
 
 LARGEST_MATRIX = 60
 """Above this many classes no confusion matrix is shown."""
-Found = tuple[Cell, int, int, tuple[str, ...]]
-"""A cell, how many windows and subjects it rests on, and notes."""
 
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     settings = runs[0].manifest["protocol"]["settings"]
-    families = _families(runs)
+    families = seeded.families_of(runs)
     items: list[Table | View] = [means(runs, families) if settings["main"] else by_dataset(runs, families)]
     if settings["main"]:
         items.append(by_dataset(runs, families))
@@ -56,11 +52,15 @@ def means(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
     for name, own in families.items():
         cells: dict[str, Cell] = {"system": Cell(name, mark="" if all(run.complete for run in own) else "partial")}
         for measure in chosen:
-            cells[measure.name], _, _, notes = _found(own, measure)
+            cells[measure.name], _, _, notes = seeded.found(own, measure)
             remarks += notes
         rows.append(cells)
     lines = [f"plain mean of {', '.join(main)}" if len(main) > 1 else f"of {main[0]}, the only main dataset here"]
-    lines += ["acc: accuracy; F1: macro-F1; both natively scored", *_simulated(runs[0]), *_told(runs, remarks)]
+    lines += [
+        "acc: accuracy; F1: macro-F1; both natively scored",
+        *seeded.simulated(runs[0]),
+        *seeded.told(runs, remarks),
+    ]
     lines += common.notes(runs, [])
     title = f"har ({_title(runs[0])}): main datasets"
     return Table("scores", title, tuple(columns), tuple(rows), tuple(dict.fromkeys(lines)))
@@ -84,14 +84,14 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
     remarks: list[str] = []
     for dataset, metric, name, own in _tasks(runs[0], families):
         found = {
-            "accuracy": _found(own, TaskAccuracy(metric, dataset)),
-            "macro_f1": _found(own, TaskF1("macro", "fixed", 0, metric, dataset)),
-            "weighted_f1": _found(own, TaskF1("weighted", "fixed", 0, metric, dataset)),
+            "accuracy": seeded.found(own, TaskAccuracy(metric, dataset)),
+            "macro_f1": seeded.found(own, TaskF1("macro", "fixed", 0, metric, dataset)),
+            "weighted_f1": seeded.found(own, TaskF1("weighted", "fixed", 0, metric, dataset)),
         }
         first = found["accuracy"]
         rows.append(
             {
-                "dataset": Cell(_marked(runs[0], dataset)),
+                "dataset": Cell(seeded.marked(runs[0], dataset)),
                 "metric": Cell(metric),
                 "system": Cell(name),
                 "n": Cell(first[1]),
@@ -102,8 +102,8 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
         )
         remarks += [note for value in found.values() for note in value[3]]
     notes = [
-        *_simulated(runs[0]),
-        *_told(runs, remarks),
+        *seeded.simulated(runs[0]),
+        *seeded.told(runs, remarks),
         "macro F1 over the labels of the dataset where scored by exact label, else over the union of groups in truth "
         "and answer; 0/0 is 0",
     ]
@@ -126,7 +126,7 @@ def scorings(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Tabl
     rows = []
     for dataset, metric, name, own in _tasks(runs[0], families):
         cells: dict[str, Cell] = {
-            "dataset": Cell(_marked(runs[0], dataset)),
+            "dataset": Cell(seeded.marked(runs[0], dataset)),
             "metric": Cell(metric),
             "system": Cell(name),
             "native": Cell(str(_fact(own[0], metric, dataset).get("scoring", ""))),
@@ -158,7 +158,7 @@ def coverage(run: Run) -> Table:
     )
     rows = [
         {
-            "dataset": Cell(_marked(run, name)),
+            "dataset": Cell(seeded.marked(run, name)),
             **{key: Cell(found[key]) for key in ("activities", "mappable", "novel", "share", "groups")},
             "mask": Cell(f"{found['allowed']}/{found['labels']}"),
             "ceiling": Cell(found["ceiling"], why=found["why"]),
@@ -221,41 +221,10 @@ def confusions(run: Run) -> list[View]:
     return found
 
 
-def _families(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Return runs by system, best first; seeds of a system together."""
-    found: dict[str, list[Run]] = {}
-    seeds = len({run.manifest["facts"].get("seed") for run in runs}) > 1
-    for run in common.ranked(runs):
-        found.setdefault(str(run.manifest["system"]) if seeds else run.system, []).append(run)
-    return found
-
-
-def _found(own: Sequence[Run], measure: Measure) -> Found:
-    """Return a score of one run, or the mean over seeds."""
-    if len(own) == 1:
-        score = own[0].find(measure.name)
-        notes = () if score is None else score.notes
-        return common.cell(score, measure), _n(score), score.groups if score and score.n else 0, notes
-    made: Crossed = crossed(measure, _kept(own, measure))
-    value, low, high = (common.shown(number, measure) for number in (made.value, made.low, made.high))
-    return Cell(value, low, high, made.why, made.interval_why), made.n, made.groups, made.notes
-
-
-def _kept(own: Sequence[Run], measure: Measure) -> list[Groups]:
-    """Return the groups of every seed, without those in which nothing was tallied."""
-    groups = [run.groups(measure) for run in own]
-    rows = filled(groups[0].tallies)
-    return [Groups(one.tallies.take(rows), one.plan, one.level) if rows.any() else one for one in groups]
-
-
 def _value(own: Sequence[Run], measure: Measure) -> Cell:
     """Return a score without its interval."""
-    found = _found(own, measure)[0]
+    found = seeded.found(own, measure)[0]
     return Cell(found.value, why=found.why)
-
-
-def _n(score: Score | None) -> int:
-    return 0 if score is None else score.n
 
 
 def _tasks(run: Run, families: Mapping[str, Sequence[Run]]) -> Iterable[tuple[str, str, str, Sequence[Run]]]:
@@ -276,10 +245,6 @@ def _trained(run: Run, metric: str, dataset: str) -> Cell:
     return Cell(found) if found is not None else Cell(None, why="not given")
 
 
-def _marked(run: Run, dataset: str) -> str:
-    return f"{dataset} (apart)" if dataset in run.manifest["protocol"]["settings"]["apart"] else dataset
-
-
 def _title(run: Run) -> str:
     protocol = run.manifest["protocol"]
     profile = protocol["settings"].get("profile", {}).get("name", "")
@@ -289,24 +254,3 @@ def _title(run: Run) -> str:
 def _short(measure: Measure) -> str:
     kind = "acc" if isinstance(measure, MeanAccuracy) else "F1"
     return f"{getattr(measure, 'metric', '')} {kind}"
-
-
-def _simulated(run: Run) -> list[str]:
-    names = run.manifest["facts"].get("simulated", [])
-    return [f"simulated data, no recordings of people: {', '.join(names)}"] if names else []
-
-
-def _told(runs: Sequence[Run], remarks: Sequence[str]) -> list[str]:
-    """Say how intervals were made, and what is wrong with them."""
-    plan, level = runs[0].plan, runs[0].roster.level
-    if plan.method == "none":
-        return ["intervals were not asked for", *_seeds(runs)]
-    seeds = {run.manifest["facts"].get("seed") for run in runs}
-    over = f"{level}s and {len(seeds)} seeds" if len(seeds) > 1 else f"{level}s"
-    said = f"[low, high]: {100 * plan.level:g}% {plan.method} interval over {over}"
-    return [said, *_seeds(runs), *common.worst(remarks)]
-
-
-def _seeds(runs: Sequence[Run]) -> list[str]:
-    known = sorted({run.manifest["facts"]["seed"] for run in runs if run.manifest["facts"].get("seed") is not None})
-    return [f"seed{'s' if len(known) > 1 else ''}: {', '.join(map(str, known))}"] if known else []

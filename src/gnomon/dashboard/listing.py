@@ -1,0 +1,237 @@
+"""The list of runs: search, filter, sort, and choosing some to see together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from gnomon.core.table import Cell, Column
+from gnomon.dashboard.library import Listed
+from gnomon.dashboard.shell import badge, message, spaced
+from gnomon.report.cells import show
+from gnomon.report.markup import Markup, join, shortened, tag
+from gnomon.runs.index import Entry
+
+PAGE = 1000
+"""Runs on one page."""
+STATES = ("complete", "partial")
+SORTS: dict[str, tuple[str, Callable[[Entry], Any], bool]] = {
+    "started": ("started", lambda entry: entry.started, True),
+    "system": ("system", lambda entry: entry.system.lower(), False),
+    "suite": ("suite", lambda entry: entry.suite, False),
+    "variant": ("variant", lambda entry: entry.variant, False),
+    "value": ("headline", lambda entry: (entry.value is not None, entry.value or 0.0), True),
+    "n": ("n", lambda entry: entry.n, True),
+    "groups": ("groups", lambda entry: entry.groups, True),
+}
+"""Heading, key and whether the largest come first, by the name in an address."""
+LONGEST = 120
+"""Characters of a name that are shown."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the list."""
+
+    q: str = ""
+    suite: str = ""
+    variant: str = ""
+    state: str = ""
+    folder: str = ""
+    sort: str = "started"
+    turned: bool = False
+    page: int = 1
+
+    @classmethod
+    def of(cls, query: Mapping[str, str]) -> Asked:
+        """Read an address; what makes no sense is left out."""
+        sort = query.get("sort", "started")
+        page = query.get("page", "1")
+        return cls(
+            **{name: query.get(name, "")[:200] for name in ("q", "suite", "variant", "state", "folder")},
+            sort=sort if sort in SORTS else "started",
+            turned=query.get("turned") == "1",
+            page=max(1, int(page)) if page.isascii() and page.isdigit() and len(page) < 7 else 1,
+        )
+
+    def address(self, **changed: Any) -> str:
+        """Return the address of this list with something changed."""
+        found = {name: getattr(self, name) for name in ("q", "suite", "variant", "state", "folder")}
+        found |= {"sort": self.sort if self.sort != "started" else "", "turned": "1" if self.turned else "", **changed}
+        kept = {name: value for name, value in found.items() if value}
+        return f"/?{urlencode(kept)}" if kept else "/"
+
+
+def chosen(runs: Sequence[Listed], asked: Asked) -> list[Listed]:
+    """Return the readable runs that answer what is asked, in the order asked for."""
+    words = asked.q.lower().split()
+    found = [item for item in runs if item.entry is not None and _answers(item, item.entry, asked, words)]
+    _, key, falling = SORTS[asked.sort]
+    found.sort(key=lambda item: item.key)
+    return sorted(found, key=lambda item: key(item.entry), reverse=falling != asked.turned)  # type: ignore[arg-type]
+
+
+def _answers(item: Listed, entry: Entry, asked: Asked, words: Sequence[str]) -> bool:
+    if asked.suite not in ("", entry.suite) or asked.variant not in ("", entry.variant):
+        return False
+    if asked.folder and item.folder != asked.folder:
+        return False
+    if asked.state and asked.state != ("complete" if entry.complete else "partial"):
+        return False
+    text = f"{item.key} {entry.system} {entry.protocol} {entry.variant} {entry.headline}".lower()
+    return all(word in text for word in words)
+
+
+def content(runs: Sequence[Listed], legacy: Sequence[str], asked: Asked) -> list[Markup]:
+    """Return the content of the page."""
+    works = tag("div", cls="works")
+    live = tag(
+        "section", tag("h2", "Under way"), works, id="live", hidden=True, aria_live="polite", aria_label="Under way"
+    )
+    if not runs and not legacy:
+        nothing = message(
+            "No runs here yet",
+            "Make some, and they appear here while they are being made:",
+            tag("pre", "gnomon demo --quick --out demo\ngnomon serve --runs demo", cls="text"),
+            kind="empty",
+        )
+        return [live, nothing, tag("form", id="filter", hidden=True), tag("div", id="listed", hidden=True)]
+    return [tag("h1", "Runs"), live, _filter(runs, asked), tag("p", id="failed", cls="failure"), _form(runs, asked)] + (
+        [_legacy(legacy)] if legacy else []
+    )
+
+
+def _filter(runs: Sequence[Listed], asked: Asked) -> Markup:
+    entries = [item.entry for item in runs if item.entry is not None]
+    folders = sorted({item.folder for item in runs})
+    search = tag(
+        "label",
+        tag("span", "Search"),
+        tag("input", id="search", type="search", name="q", value=asked.q, placeholder="system, protocol, folder …"),
+    )
+    return tag(
+        "form",
+        search,
+        _select("Suite", "suite", sorted({entry.suite for entry in entries}), asked.suite),
+        _select("Variant", "variant", sorted({entry.variant for entry in entries}), asked.variant),
+        _select("State", "state", STATES, asked.state),
+        _select("Folder", "folder", [name for name in folders if name], asked.folder) if len(folders) > 1 else None,
+        tag("input", type="hidden", name="sort", value=asked.sort),
+        tag("input", type="hidden", name="turned", value="1" if asked.turned else ""),
+        tag("button", "Find", type="submit"),
+        id="filter",
+        action="/",
+        method="get",
+        role="search",
+        cls="filter",
+    )
+
+
+def _select(title: str, name: str, values: Sequence[str], value: str) -> Markup:
+    options = [tag("option", "all", value="")]
+    options += [tag("option", shortened(item, 60), value=item, selected=item == value) for item in values[:500]]
+    return tag("label", tag("span", title), tag("select", *options, name=name))
+
+
+def _form(runs: Sequence[Listed], asked: Asked) -> Markup:
+    buttons = tag(
+        "p",
+        tag("button", "See together", id="together", type="submit", formaction="/together"),
+        tag("button", "Compare", id="compare", type="submit", formaction="/compare"),
+        tag("span", id="chosen", aria_live="polite", cls="quiet"),
+        cls="actions",
+    )
+    return tag("form", buttons, tag("div", *listed(runs, asked), id="listed"), method="get", action="/together")
+
+
+def listed(runs: Sequence[Listed], asked: Asked) -> list[Markup]:
+    """Return the table and what stands under it."""
+    found = chosen(runs, asked)
+    start = (asked.page - 1) * PAGE
+    shown = found[start : start + PAGE]
+    broken = [item for item in runs if item.entry is None]
+    count = f"{len(found):,} of {len(runs) - len(broken):,} runs"
+    parts: list[Markup] = [tag("p", count, cls="count", role="status")]
+    parts.append(_table(shown, asked) if shown else _nothing())
+    pages = -(-len(found) // PAGE)
+    if pages > 1:
+        links = (
+            tag("a", str(n), href=asked.address(page=n), aria_current="page" if n == asked.page else None)
+            for n in range(1, min(pages, 200) + 1)
+        )
+        parts.append(tag("nav", *links, cls="pages", aria_label="Pages of the list"))
+    if broken:
+        parts.append(_broken(broken))
+    return parts
+
+
+def _nothing() -> Markup:
+    return tag("p", "No run answers this. ", tag("a", "Show all", href="/"), ".", cls="empty")
+
+
+def _table(shown: Sequence[Listed], asked: Asked) -> Markup:
+    head = [tag("th", tag("span", "Choose", cls="unseen"), scope="col")]
+    for name in ("system", "suite", "variant", "value", "n", "groups"):
+        head.append(_heading(name, asked))
+    head += [tag("th", "state", scope="col"), _heading("started", asked), tag("th", "folder", scope="col", cls="far")]
+    rows = join(_row(item, item.entry) for item in shown if item.entry is not None)
+    table = tag("table", tag("thead", tag("tr", *head)), tag("tbody", rows), cls="runs")
+    return tag("div", table, cls="scroll", tabindex="0", role="region", aria_label="Runs")
+
+
+def _heading(name: str, asked: Asked) -> Markup:
+    title, _, falling = SORTS[name]
+    mine = asked.sort == name
+    down = falling != asked.turned
+    address = asked.address(sort=name if name != "started" else "", turned="1" if mine and not asked.turned else "")
+    arrow = (" ↓" if down else " ↑") if mine else ""
+    order = ("descending" if down else "ascending") if mine else None
+    far = "far" if name in ("n", "groups") else ""
+    kind = f"number {far}".strip() if name in ("value", "n", "groups") else None
+    return tag("th", tag("a", f"{title}{arrow}", href=address), scope="col", aria_sort=order, cls=kind)
+
+
+def _row(item: Listed, entry: Entry) -> Markup:
+    """Return the row of a run; written out, for a list has thousands."""
+    key = quote(item.key)
+    value = show(Cell(entry.value, entry.low, entry.high), Column("value", "", "score"))
+    name = shortened(entry.system, LONGEST)
+    state = badge("complete", "good") if entry.complete else badge("partial", "warn")
+    if entry.cells_total is not None and not entry.complete:
+        state = spaced(state, f"{entry.cells_done} of {entry.cells_total} cells")
+    tick = tag("input", type="checkbox", name="run", value=item.key, aria_label=f"choose {name}")
+    cells = (
+        tag("td", tick),
+        tag("th", tag("a", name, href=f"/run/{key}"), scope="row"),
+        tag("td", shortened(entry.suite, 40)),
+        tag("td", shortened(entry.variant, 40)),
+        tag("td", value, " ", tag("small", shortened(entry.headline.replace("_", " "), 60)), cls="number"),
+        tag("td", f"{entry.n:,}", cls="number far"),
+        tag("td", f"{entry.groups:,}", cls="number far"),
+        tag("td", state),
+        tag("td", tag("time", shortened(entry.started.replace("T", " ")[:16], 20), datetime=entry.started[:40])),
+        tag("td", shortened(item.folder, 60), cls="far"),
+    )
+    return tag("tr", *cells)
+
+
+def _broken(broken: Sequence[Listed]) -> Markup:
+    lines = [
+        tag("li", tag("code", shortened(item.key, LONGEST)), ": ", shortened(item.why, 300)) for item in broken[:50]
+    ]
+    more = [tag("li", f"and {len(broken) - 50:,} more")] if len(broken) > 50 else []
+    count = f"{len(broken):,} {'folder' if len(broken) == 1 else 'folders'} cannot be read"
+    return tag("details", tag("summary", count), tag("ul", *lines, *more), cls="notice")
+
+
+def _legacy(keys: Sequence[str]) -> Markup:
+    links = [
+        tag(
+            "li",
+            tag("a", shortened(f"{key}/scores.json" if key else "scores.json", LONGEST), href=f"/legacy/{quote(key)}"),
+        )
+        for key in keys[:200]
+    ]
+    return tag("section", tag("h2", "Results of perfboard"), tag("ul", *links))
