@@ -187,7 +187,7 @@ def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Re
     """Make the tables of runs: one set for each ground (suite, data, protocol, plan), compared where possible."""
     from gnomon.runs import variants
 
-    runs = _told_apart(variants.told_apart(runs))
+    runs = distinguished(runs)
     grounds: dict[tuple[str, ...], list[Run]] = {}
     for run in sorted(runs, key=variants.variant):
         grounds.setdefault(run.ground, []).append(run)
@@ -206,6 +206,13 @@ def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Re
     items += [both] if both else []
     extra = {"suites": sorted({run.suite for run in runs}), "missing": dict(missing or {})}
     return Result(tuple(runs), tuple(items), extra)
+
+
+def distinguished(runs: Sequence[Run]) -> list[Run]:
+    """Give runs of one system names that differ: by their variant, where that tells them apart, else by their id."""
+    from gnomon.runs import variants
+
+    return _told_apart(variants.told_apart(runs))
 
 
 def _told_apart(runs: Sequence[Run]) -> list[Run]:

@@ -18,6 +18,7 @@ VERBS = {
     "ablate": "switch off parts of a system, one at a time",
     "compare": "compare runs on the same data: difference, interval, p-value",
     "report": "show runs as tables: terminal, json, csv, markdown, latex, html",
+    "serve": "look at a folder of runs in a browser, while they are made and after",
     "audit": "look for leaks, idle arms, trivial answers and gaps, in runs and between them",
     "verify": "check that runs agree with themselves: hashes, identities, scores",
     "list": "list suites, measures or runs",

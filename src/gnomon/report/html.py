@@ -1,17 +1,37 @@
-"""Tables for a notebook or a page; everything from outside is escaped."""
+"""Tables for a notebook or a page; everything from outside is escaped.
+
+:func:`render` makes a part of somebody else's page, with its few styles in it. :func:`table` makes the block of one
+table for pages that have the style sheet of this package (``report/assets/style.css``): the report and the dashboard.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
-from gnomon.core.table import Cell, Table, View
+from gnomon.core.errors import counted
+from gnomon.core.table import Cell, Column, Table, View
 from gnomon.report import terminal
-from gnomon.report.cells import grid, numeric
+from gnomon.report.cells import grid, heading, numeric, show
+from gnomon.report.markup import Markup, join, shortened, tag
 
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
 STYLE = "body{font-family:sans-serif;margin:2em}td,th{padding:.2em .6em}pre{font-size:.9em}table{margin-top:1.5em}"
+Links = Callable[[Table | View], Markup]
+"""What makes the downloads of an item."""
+MOST_ROWS = 2_000
+"""Rows of a table that a page shows; downloads hold all."""
+LONG = 20
+"""A table of more rows scrolls within a box, under its headings."""
+CELL, NOTE = 300, 4_000
+"""Characters of a cell and of a note that a page shows."""
+BADGES: Mapping[str, Mapping[str, tuple[str, str]]] = {
+    "severity": {"error": ("bad", "✖"), "warning": ("warn", "▲"), "info": ("calm", "ℹ")},
+    "verdict": {"supported": ("good", "✔"), "not supported": ("bad", "✖")},
+    "sealed": {"intact": ("good", "✔"), "changed": ("bad", "✖"), "not stored": ("calm", "ℹ")},
+}
+"""Columns whose words are badges, by key: a class and a symbol for each word, which stands beside it."""
 
 
 def render(items: Sequence[Table | View]) -> str:
@@ -54,3 +74,67 @@ def _drawn(view: View) -> str:
 
 def _marked(text: str, mark: str) -> str:
     return {"best": f"<b>{text}</b>", "partial": f"{text}&nbsp;&dagger;"}.get(mark, text)
+
+
+def table(item: Table, links: Links | None = None, *, id: str | None = None) -> Markup:
+    """Return the block of a table: title, downloads, cells in a box that scrolls by itself, notes.
+
+    Parameters
+    ----------
+    item
+        The table; a row may lack cells.
+    links
+        What makes its downloads; none without.
+    id
+        Of the block, for links to it.
+    """
+    hidden = max(0, len(item.rows) - MOST_ROWS)
+    rows = join(_row(row, item.columns) for row in item.rows[:MOST_ROWS])
+    head = tag("tr", join(_heading(column) for column in item.columns))
+    grid = tag("table", tag("thead", head), tag("tbody", rows), cls="sortable")
+    title = shortened(item.title, CELL)
+    long = " long" if len(item.rows) > LONG else ""
+    box = tag("div", grid, cls=f"scroll{long}", tabindex="0", role="region", aria_label=title)
+    more = (f"... and {counted(hidden, 'more row')}: the downloads hold all",) if hidden else ()
+    top = tag("div", tag("h3", title), links(item) if links else None, cls="bar")
+    body = box if item.rows else tag("p", "no rows", cls="empty")
+    return tag("div", top, body, notes((*more, *item.notes)), cls="block", id=id)
+
+
+def notes(lines: Sequence[str]) -> Markup:
+    """Return what stands under a table or a figure; nothing where there is nothing to say."""
+    return tag("ul", join(tag("li", shortened(line, NOTE)) for line in lines), cls="notes") if lines else Markup()
+
+
+def _heading(column: Column) -> Markup:
+    return tag("th", shortened(heading(column), CELL), scope="col", cls="number" if numeric(column) else None)
+
+
+def _row(row: Mapping[str, Cell], columns: Sequence[Column]) -> Markup:
+    first, *rest = columns
+    begun = tag("th", _content(row.get(first.key, Cell("")), first), scope="row", **_kind(row, first))
+    return tag("tr", begun, join(tag("td", _content(row.get(c.key, Cell("")), c), **_kind(row, c)) for c in rest))
+
+
+def _kind(row: Mapping[str, Cell], column: Column) -> dict[str, str | None]:
+    """Return what an element of a cell says of it: how it is set, and by what it is sorted."""
+    value = row.get(column.key, Cell("")).value
+    number = numeric(column) and not isinstance(value, str)
+    names = ["number"] if numeric(column) else []
+    names += ["undefined"] if value is None else []
+    return {"cls": " ".join(names) or None, "data_value": repr(value) if number and value is not None else None}
+
+
+def _content(cell: Cell, column: Column) -> Markup:
+    said = shortened(show(cell, column), CELL)
+    badge = BADGES.get(column.key, {}).get(said)
+    if badge is not None:
+        kind, symbol = badge
+        return tag("span", tag("span", symbol, aria_hidden="true"), " ", said, cls=f"badge {kind}")
+    number, bracket, span = said.partition(" [") if not isinstance(cell.value, (str, type(None))) else (said, "", "")
+    shown = join([number, tag("span", bracket + span, cls="interval")] if bracket else [said])
+    if cell.mark == "best":
+        return join([tag("b", shown), tag("abbr", "*", title="the best, and told apart from the second", cls="mark")])
+    if cell.mark == "partial":
+        return join([shown, tag("abbr", "†", title="of a partial run", cls="mark")])
+    return shown

@@ -1,0 +1,234 @@
+"""The application: which address gives which page, and what is answered when something is wrong."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import BaseRoute, Route
+
+from gnomon.core.errors import GnomonError, IntegrityError, MissingExtraError
+from gnomon.dashboard import listing, live, shell
+from gnomon.dashboard.guard import Guard
+from gnomon.dashboard.library import LEGACY, Library
+from gnomon.report.markup import shortened, tag
+
+LOG = logging.getLogger("gnomon.dashboard")
+TYPES = {
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    "html": "text/html; charset=utf-8",
+    "json": "application/json",
+    "csv": "text/csv; charset=utf-8",
+    "tex": "text/x-tex; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+    "pdf": "application/pdf",
+    "bytes": "application/octet-stream",
+}
+ROOMS = {"static": ("gnomon.dashboard", "static"), "assets": ("gnomon.report", "assets")}
+"""Where the files of pages are, by the first word of their address."""
+Answer = Callable[[Request], Response]
+
+
+def application(root: Path, token: str = "") -> Guard:
+    """Return the application over a folder of runs."""
+    library = Library(root)
+    made: dict[str, Answer] = {
+        "/": partial(_list, library),
+        "/run/{key:path}": partial(_run, library),
+        "/together": partial(_together, library),
+        "/compare": partial(_compare, library),
+        "/board": partial(_board, library),
+        "/case": partial(_case, library),
+        "/legacy/{key:path}": partial(_legacy, library),
+        "/legacy": partial(_legacy, library),
+        "/item/{kind}/{place:int}/{file}": partial(_item, library),
+        "/data/case": partial(_case_data, library),
+        "/data/legacy": partial(_legacy_data, library),
+        "/{room}/{file}": _file,
+    }
+    routes: list[BaseRoute] = [Route("/live", partial(_live, library))]
+    routes += [Route(path, _answering(library, answer)) for path, answer in made.items()]
+    handlers: Mapping[Any, Any] = {HTTPException: _http_error, Exception: _internal_error}
+    return Guard(Starlette(routes=routes, exception_handlers=dict(handlers)), token)
+
+
+def _answering(library: Library, answer: Answer) -> Any:
+    """Return an endpoint that works beside others, and says what is wrong with what was asked."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            return await run_in_threadpool(answer, request)
+        except GnomonError as error:
+            code = 422 if isinstance(error, IntegrityError) else 501 if isinstance(error, MissingExtraError) else 404
+            return _refused(request, code, library.told(error))
+
+    return endpoint
+
+
+def _html(body: bytes, code: int = 200) -> Response:
+    return Response(body, code, media_type=TYPES["html"])
+
+
+def _refused(request: Request, code: int, text: str) -> Response:
+    """Say what is wrong: as JSON to scripts, as a page to people."""
+    if request.url.path.startswith(("/data/", "/item/")):
+        return Response(msgspec.json.encode({"error": shortened(text, 500)}), code, media_type=TYPES["json"])
+    titles = {404: "Not here", 422: "This run cannot be read", 501: "Something is not installed"}
+    back = tag("p", tag("a", "To the list of runs", href="/"))
+    title = titles.get(code, "This cannot be shown")
+    return _html(shell.page(title, shell.message(title, shortened(text, 1000), back)), code)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    code = error.status_code if isinstance(error, HTTPException) else 500
+    return _refused(request, code, "There is no such page." if code == 404 else f"The request was refused ({code}).")
+
+
+async def _internal_error(request: Request, error: Exception) -> Response:
+    LOG.error("%s: %s: %s", request.url.path, type(error).__name__, error, exc_info=error)
+    return _refused(request, 500, f"Something went wrong here ({type(error).__name__}); the terminal says more.")
+
+
+def _list(library: Library, request: Request) -> Response:
+    asked = listing.Asked.of(request.query_params)
+    content = listing.content(library.listed(), library.legacy(), asked)
+    return _html(shell.page("Runs", *content, scripts=("runs.js", "live.js"), wide=True))
+
+
+def _run(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import gathering, pages
+    from gnomon.runs import exhibits
+
+    key = request.path_params["key"]
+    found = gathering.gather(library, "together", [key], {})
+    kept = exhibits.listed(library.path(key))
+    content = pages.run_page(found, gathering.alike(library, key), kept)
+    return _html(shell.page(shortened(found.runs[0].system, 80), *content, scripts=("figures.js",)))
+
+
+def _together(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import gathering, pages
+
+    like = request.query_params.get("like")
+    keys = [item.key for item in gathering.alike(library, like)] if like else request.query_params.getlist("run")
+    found = gathering.gather(library, "together", keys[: gathering.MOST_RUNS] if like else keys, {})
+    return _html(shell.page(f"{len(keys)} runs", *pages.together_page(found), scripts=("figures.js",)))
+
+
+def _compare(library: Library, request: Request) -> Response:
+    from gnomon import api
+    from gnomon.dashboard import gathering, pages
+    from gnomon.runs import exhibits
+    from gnomon.runs.tables import ranked
+
+    query = request.query_params
+    found = gathering.gather(library, "compare", query.getlist("run"), query)
+    names = [run.system for run in ranked(api.distinguished(found.runs))]
+    kept = exhibits.listed(library.path(found.keys[0]))
+    content = pages.compare_page(found, query, names, kept)
+    return _html(shell.page("Comparison", *content, scripts=("figures.js",)))
+
+
+def _board(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import gathering, pages
+
+    query = request.query_params
+    found = gathering.gather(library, "board", query.getlist("run"), query)
+    content = pages.board_page(found, query)
+    return _html(shell.page("Board", *content, scripts=("figures.js", "board.js")))
+
+
+def _case(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import gathering, pages
+    from gnomon.runs import exhibits
+
+    keys = gathering.checked(request.query_params.getlist("run"))
+    runs = [library.run(key) for key in keys]
+    kept = exhibits.listed(library.path(keys[0]))
+    first = kept.entries[0].case if kept.entries else ""
+    case = request.query_params.get("case", first)
+    content = pages.case_page(keys, runs, kept, case, gathering.alike(library, keys[0]))
+    return _html(shell.page(shortened(case or "Case", 80), *content, scripts=("view.js",), wide=True))
+
+
+def _case_data(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import gathering, wire
+
+    query = request.query_params
+    view = gathering.exhibit(library, query.getlist("run"), query.get("case", ""))
+    return Response(wire.encode(view), media_type=TYPES["bytes"])
+
+
+def _legacy(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import pages
+    from gnomon.suites.events import legacy
+
+    key = request.path_params.get("key", "")
+    names = legacy.results(library.file(key, LEGACY))
+    name = request.query_params.get("result", names[0] if names else "")
+    return _html(
+        shell.page("Results of perfboard", *pages.legacy_page(key, names, name), scripts=("view.js",), wide=True)
+    )
+
+
+def _legacy_data(library: Library, request: Request) -> Response:
+    from gnomon.dashboard import wire
+    from gnomon.suites.events import legacy
+
+    query = request.query_params
+    view = legacy.shown(library.file(query.get("key", ""), LEGACY), query.get("result", ""))
+    return Response(wire.encode(view), media_type=TYPES["bytes"])
+
+
+def _item(library: Library, request: Request) -> Response:
+    """Answer with one table or figure of a page, as a file."""
+    from gnomon.core.table import Table
+    from gnomon.dashboard import gathering
+    from gnomon.report import figures, render
+
+    query = request.query_params
+    file = request.path_params["file"]
+    suffix = file.rpartition(".")[2]
+    found = gathering.gather(library, request.path_params["kind"], query.getlist("run"), query)
+    item = found.item(request.path_params["place"])
+    if isinstance(item, Table) and suffix in ("json", "csv", "tex"):
+        text = render([item], {"tex": "latex"}.get(suffix, suffix), "dash").encode()
+    elif not isinstance(item, Table) and suffix in ("svg", "png", "pdf"):
+        inline = suffix == "svg" and "inline" in query
+        text = figures.inline(item).encode() if inline else figures.files(item)[suffix]
+    else:
+        raise HTTPException(404)
+    headers = {} if "inline" in query else {"content-disposition": f'attachment; filename="{file}"'}
+    return Response(text, media_type=TYPES[suffix], headers=headers)
+
+
+def _file(request: Request) -> Response:
+    """Answer with a file of the package; only those that are there by name."""
+    room, name = request.path_params["room"], request.path_params["file"]
+    suffix = Path(name).suffix
+    if room not in ROOMS or suffix not in (".js", ".css", ".svg"):
+        raise HTTPException(404)
+    package, folder = ROOMS[room]
+    known = {item.name: item for item in (files(package) / folder).iterdir()}
+    if name not in known:
+        raise HTTPException(404)
+    headers = {"cache-control": "no-cache"}
+    return Response(known[name].read_bytes(), media_type=TYPES[suffix], headers=headers)
+
+
+async def _live(library: Library, request: Request) -> Response:
+    del request
+    return StreamingResponse(live.stream(library), media_type="text/event-stream")

@@ -1,0 +1,137 @@
+"""What pages show of runs, as sections of tables and views; downloads and figures find their item here by its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gnomon import api
+from gnomon.core import registry
+from gnomon.core.errors import InputError
+from gnomon.core.suite import load as load_function
+from gnomon.core.table import Board, Table, View
+from gnomon.dashboard.library import Library, Listed
+from gnomon.report.page import Section, sections
+from gnomon.runs.alignment import distinct
+from gnomon.runs.disagreement import by_case, by_unit
+from gnomon.runs.run import Run
+from gnomon.runs.tables import ranked
+
+MOST_RUNS = 100
+"""Runs that one page takes together."""
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The runs of a page and its sections."""
+
+    keys: tuple[str, ...]
+    runs: tuple[Run, ...]
+    sections: tuple[Section, ...]
+    board: Board | None = None
+
+    def item(self, place: int) -> Table | View:
+        """Return an item by its place among all of them."""
+        items = [item for section in self.sections for item in section.items]
+        if not 0 <= place < len(items):
+            raise InputError(f"no item {place} on this page, which has {len(items)}")
+        return items[place]
+
+
+def checked(keys: Sequence[str], least: int = 1) -> tuple[str, ...]:
+    """Return distinct keys, or say that there are too few or too many."""
+    found = tuple(dict.fromkeys(key for key in keys if key))
+    if not least <= len(found) <= MOST_RUNS:
+        expected = f"{least} to {MOST_RUNS}"
+        raise InputError(f"got {len(found)} runs, expected {expected}: choose them in the list")
+    return found
+
+
+def gather(library: Library, kind: str, keys: Sequence[str], query: Mapping[str, str]) -> Gathered:
+    """Return what a page of a kind shows of runs; what was made for unchanged runs is not made again."""
+    makers: dict[str, Callable[[tuple[Run, ...], Mapping[str, str]], tuple[tuple[Section, ...], Board | None]]] = {
+        "together": _together,
+        "compare": _compared,
+        "board": _boarded,
+    }
+    if kind not in makers:
+        raise InputError(f"no page of kind {kind[:40]!r}")
+    own = checked(keys, 2 if kind == "compare" else 1)
+    chosen = {name: value for name, value in sorted(query.items()) if name not in ("run", "token", "inline")}
+
+    def make() -> Gathered:
+        runs = tuple(library.run(key) for key in own)
+        made, board = makers[kind](runs, chosen)
+        return Gathered(own, runs, made, board)
+
+    stamps = tuple(library.stamp(key) for key in own)
+    return library.cached((kind, own, stamps, tuple(chosen.items())), make)
+
+
+def _together(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
+    del query
+    return tuple(sections(api.present(distinct(runs)))), None
+
+
+def _compared(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
+    """Compare by the measure that is asked for, all with the best; then the first two case by case."""
+    told = api.distinguished(distinct(runs))
+    measures = [m.name for m in told[0].measures]
+    asked = query.get("measure", "")
+    found = api.compare(*told, measures=(asked,) if asked in measures else ())
+    measure = next(m for m in told[0].measures if m.name == (asked if asked in measures else measures[0]))
+    made = [Section("comparison", "Paired comparison", tuple(found.items))]
+    a, b = _pair(told, query)
+    case = by_case(a, b, measure)
+    if case is not None:
+        made.append(Section("differences", f"Case by case: {a.system} and {b.system}", (case[1], case[0])))
+    unit = by_unit(a, b)
+    if unit is not None:
+        made.append(Section("disagreement", f"Where they disagree: {a.system} and {b.system}", (unit,)))
+    return tuple(made), None
+
+
+def _pair(runs: Sequence[Run], query: Mapping[str, str]) -> tuple[Run, Run]:
+    """Return the two runs that are compared case by case: those asked for, else the best two."""
+    ordered = ranked(list(runs))
+    by_name = {run.system: run for run in ordered}
+    a = by_name.get(query.get("a", ""), ordered[0])
+    rest = [run for run in ordered if run is not a]
+    b = by_name.get(query.get("b", ""), rest[0])
+    return (a, b if b is not a else rest[0])
+
+
+def _boarded(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
+    suite = registry.suite(runs[0].suite)
+    if not suite.board:
+        raise InputError(f"the suite {suite.name!r} has no board: see its runs together instead")
+    if len({run.ground for run in runs}) > 1:
+        raise InputError("a board shows runs on the same data under the same protocol: choose those of one variant")
+    board: Board = load_function(suite.board)(api.distinguished(distinct(runs)), query)
+    return (Section("board", "Chosen", board.items),), board
+
+
+def alike(library: Library, key: str) -> list[Listed]:
+    """Return the runs of the same suite, protocol, variant and data as one, itself among them."""
+    runs = library.listed()
+    one = next((item for item in runs if item.key == key and item.entry is not None), None)
+    if one is None or one.entry is None:
+        raise InputError(f"no run {key[:80]!r} here that can be read")
+    mine = one.entry
+    same = [mine.suite, mine.protocol, mine.variant, mine.data]
+    return [
+        item
+        for item in runs
+        if item.entry is not None
+        and [item.entry.suite, item.entry.protocol, item.entry.variant, item.entry.data] == same
+    ]
+
+
+def exhibit(library: Library, keys: Sequence[str], case: str) -> View:
+    """Return the view of a case in some runs."""
+    runs = api.distinguished([library.run(key) for key in checked(keys)])
+    suite = registry.suite(runs[0].suite)
+    if not suite.exhibit:
+        raise InputError(f"runs of the suite {suite.name!r} keep no cases to look at")
+    view: View = load_function(suite.exhibit)(runs, case)
+    return view

@@ -1,0 +1,279 @@
+"""Pages about runs: one or several together, compared, on a board, and single cases."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from gnomon.core import registry
+from gnomon.core.table import Table, View
+from gnomon.dashboard.gathering import Gathered
+from gnomon.dashboard.library import Listed
+from gnomon.dashboard.shell import badge, crumbs, spaced
+from gnomon.report.figures import drawable
+from gnomon.report.html import notes, table
+from gnomon.report.markup import Markup, join, shortened, tag
+from gnomon.report.page import Section
+from gnomon.runs.exhibits import Listing
+from gnomon.runs.run import Run
+
+FORMATS = {"json": "JSON", "csv": "CSV", "tex": "LaTeX"}
+PICTURES = {"svg": "SVG", "png": "PNG", "pdf": "PDF"}
+MOST_CASES = 500
+
+
+def addressed(path: str, keys: Sequence[str], **more: str) -> str:
+    """Return the address of a page about runs."""
+    pairs = [*(("run", key) for key in keys), *((name, value) for name, value in more.items() if value)]
+    return f"{path}?{urlencode(pairs)}"
+
+
+def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing) -> list[Markup]:
+    """Return the page of one run."""
+    run, key = found.runs[0], found.keys[0]
+    others = [item.key for item in alike]
+    links = [
+        tag(
+            "a",
+            f"With the {len(others) - 1} other runs on this data",
+            href=f"/together?like={quote(key)}",
+            cls="button",
+        )
+    ]
+    if registry.suite(run.suite).board:
+        links.append(tag("a", "Board", href=addressed("/board", [key]), cls="button"))
+    if kept.entries:
+        first = kept.entries[0].case
+        links.append(tag("a", "Look at the worst case", href=addressed("/case", [key], case=first), cls="button"))
+    return [
+        crumbs(("Runs", "/"), (shortened(run.system, 60), "")),
+        _title(run.system, run),
+        tag("p", *(links if len(others) > 1 else links[1:]), cls="actions"),
+        contents(found.sections, [("cases", "Cases to look at")] if kept.entries else []),
+        *sections(found, "together"),
+        *([_cases(kept, [key])] if kept.entries else []),
+    ]
+
+
+def together_page(found: Gathered) -> list[Markup]:
+    """Return the page of several runs."""
+    links = []
+    if len(found.runs) > 1:
+        links.append(tag("a", "Compare these", href=addressed("/compare", found.keys), cls="button"))
+    if registry.suite(found.runs[0].suite).board and len({run.ground for run in found.runs}) == 1:
+        links.append(tag("a", "Board", href=addressed("/board", found.keys), cls="button"))
+    return [
+        crumbs(("Runs", "/"), (f"{len(found.runs)} runs", "")),
+        tag("h1", f"{len(found.runs)} runs together"),
+        _names(found),
+        tag("p", *links, cls="actions"),
+        contents(found.sections),
+        *sections(found, "together"),
+    ]
+
+
+def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str], kept: Listing) -> list[Markup]:
+    """Return the page of a comparison: chosen by measure, and by the two systems that are shown case by case."""
+    measures = [measure.name for measure in found.runs[0].measures]
+    hidden = [tag("input", type="hidden", name="run", value=key) for key in found.keys]
+    selects = [_select("Measure", "measure", measures[:400], query.get("measure", ""))]
+    if len(names) > 2:
+        selects += [_select(f"{side.upper()}, case by case", side, names, query.get(side, "")) for side in ("a", "b")]
+    form = tag("form", *hidden, *selects, tag("button", "Show", type="submit"), action="/compare", cls="filter")
+    made = [_cases(kept, found.keys)] if kept.entries else []
+    return [
+        crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("compared", "")),
+        tag("h1", "Comparison"),
+        _names(found),
+        form,
+        contents(found.sections, [("cases", "Cases to look at")] if made else []),
+        *sections(found, "compare", query),
+        *made,
+    ]
+
+
+def board_page(found: Gathered, query: Mapping[str, str]) -> list[Markup]:
+    """Return a board with its choices."""
+    board = found.board
+    if board is None:
+        raise ValueError("a board page needs a board")
+    hidden = [tag("input", type="hidden", name="run", value=key) for key in found.keys]
+    selects = [_select(name, name, options, board.chosen[name], all_=False) for name, options in board.choices.items()]
+    return [
+        crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("board", "")),
+        tag("h1", f"{found.runs[0].suite}: board"),
+        _names(found),
+        tag("form", *hidden, *selects, tag("button", "Show", type="submit"), action="/board", cls="filter"),
+        *sections(found, "board", query),
+    ]
+
+
+def case_page(
+    keys: Sequence[str], runs: Sequence[Run], kept: Listing, case: str, alike: Sequence[Listed]
+) -> list[Markup]:
+    """Return the page of one case, with the others to go to and the systems to put beside."""
+    places = [entry.case for entry in kept.entries]
+    here = places.index(case) if case in places else -1
+    steps = []
+    if here > 0:
+        steps.append(
+            tag("a", "← worse", href=addressed("/case", keys, case=places[here - 1]), cls="button", rel="prev")
+        )
+    if 0 <= here < len(places) - 1:
+        steps.append(
+            tag("a", "less bad →", href=addressed("/case", keys, case=places[here + 1]), cls="button", rel="next")
+        )
+    source = f"/data/case?{urlencode([*(('run', key) for key in keys), ('case', case)])}"
+    script = tag("noscript", tag("p", "Views of cases are drawn by a script, which this browser does not run."))
+    return [
+        crumbs(("Runs", "/"), *_up(keys, runs), (shortened(case, 60), "")),
+        tag("h1", shortened(case, 120)),
+        tag("p", *steps, tag("span", kept.entries[here].note if here >= 0 else "", cls="quiet"), cls="actions"),
+        tag("div", script, data_source=source, cls="stage"),
+        _beside(keys, case, alike),
+        _cases(kept, keys, case),
+    ]
+
+
+def legacy_page(key: str, names: Sequence[str], name: str) -> list[Markup]:
+    """Return the page of a result file of perfboard."""
+    title = f"{key}/scores.json" if key else "scores.json"
+    source = f"/data/legacy?{urlencode({'key': key, 'result': name})}"
+    links = [
+        tag(
+            "li",
+            tag(
+                "a",
+                shortened(item, 80),
+                href=f"/legacy/{quote(key)}?{urlencode({'result': item})}",
+                aria_current="page" if item == name else None,
+            ),
+        )
+        for item in names[:MOST_CASES]
+    ]
+    script = tag("noscript", tag("p", "Views of cases are drawn by a script, which this browser does not run."))
+    return [
+        crumbs(("Runs", "/"), (shortened(title, 60), "")),
+        tag("h1", shortened(title, 120)),
+        tag("p", shortened(name, 120)),
+        tag("div", script, data_source=source, cls="stage"),
+        tag("section", tag("h2", "Results in this file"), tag("ul", *links, cls="cases"), id="cases"),
+    ]
+
+
+def _up(keys: Sequence[str], runs: Sequence[Run]) -> list[tuple[str, str]]:
+    if len(keys) == 1:
+        return [(shortened(runs[0].system, 60), f"/run/{quote(keys[0])}")]
+    return [(f"{len(keys)} runs", addressed("/compare", keys))]
+
+
+def _beside(keys: Sequence[str], case: str, alike: Sequence[Listed]) -> Markup:
+    """Return links that put another run beside, or take one away."""
+    items = []
+    for item in alike:
+        if item.entry is None:
+            continue
+        mine = item.key in keys
+        others = [key for key in keys if key != item.key] if mine else [*keys, item.key]
+        if not others:
+            items.append(tag("li", badge(shortened(item.entry.system, 60), "good")))
+            continue
+        text = f"{'− without' if mine else '+ beside'} {shortened(item.entry.system, 60)}"
+        items.append(tag("li", tag("a", text, href=addressed("/case", others, case=case))))
+    return tag("section", tag("h2", "Systems"), tag("ul", *items, cls="cases")) if len(items) > 1 else Markup("")
+
+
+def _cases(kept: Listing, keys: Sequence[str], here: str = "") -> Markup:
+    items = [
+        tag(
+            "li",
+            tag(
+                "a",
+                shortened(entry.case, 80),
+                href=addressed("/case", keys, case=entry.case),
+                aria_current="page" if entry.case == here else None,
+            ),
+            " ",
+            tag("small", shortened(entry.note, 120), cls="quiet"),
+        )
+        for entry in kept.entries[:MOST_CASES]
+    ]
+    said = f"{len(kept.entries):,} of {kept.of:,} cases were kept, the worst first (option --exhibits)."
+    return tag(
+        "section", tag("h2", "Cases to look at"), tag("p", said, cls="lead"), tag("ol", *items, cls="cases"), id="cases"
+    )
+
+
+def contents(made: Sequence[Section], more: Sequence[tuple[str, str]] = ()) -> Markup:
+    """Return links to the sections of a page."""
+    links = [(section.id, section.title) for section in made] + list(more)
+    items = (tag("li", tag("a", title, href=f"#{name}")) for name, title in links)
+    return tag("nav", tag("ol", *items), cls="contents", aria_label="On this page")
+
+
+def sections(found: Gathered, kind: str, query: Mapping[str, str] | None = None) -> list[Markup]:
+    """Return the sections of a page; every table has its downloads, every figure its files."""
+    chosen = {name: value for name, value in (query or {}).items() if name not in ("run", "token", "like")}
+    place = 0
+    made = []
+    for section in found.sections:
+        blocks = []
+        for item in section.items:
+            address = _items(kind, place, item.name, found.keys, chosen)
+            blocks.append(_block(item, address))
+            place += 1
+        made.append(tag("section", tag("h2", section.title), *blocks, id=section.id))
+    return made
+
+
+def _items(kind: str, place: int, name: str, keys: Sequence[str], query: Mapping[str, str]) -> Callable[[str], str]:
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:60]
+
+    def address(suffix: str) -> str:
+        return addressed(f"/item/{kind}/{place}/{plain}.{suffix}", keys, **query)
+
+    return address
+
+
+def _block(item: Table | View, address: Callable[[str], str]) -> Markup:
+    if isinstance(item, Table):
+        return table(item, lambda _: _links(FORMATS, address))
+    if not drawable(item):
+        return Markup("")
+    waiting = tag("p", "Drawing…", cls="loading", role="status")
+    shown = f"{address('svg')}&inline=1"
+    image = tag("noscript", tag("img", src=shown, alt=item.title))
+    body = tag("div", waiting, image, data_figure=shown, cls="drawn")
+    bar = tag("div", tag("h3", item.title), _links(PICTURES, address), cls="bar")
+    return tag("figure", bar, body, notes(item.notes) if item.notes else None, cls="block figure")
+
+
+def _links(formats: Mapping[str, str], address: Callable[[str], str]) -> Markup:
+    made = (tag("a", title, href=address(suffix), download=True) for suffix, title in formats.items())
+    return tag("span", tag("span", "Download "), join(made, " "), cls="links")
+
+
+def _title(title: str, run: Run) -> Markup:
+    facts: Mapping[str, Any] = run.manifest["facts"]
+    protocol = run.manifest["protocol"]
+    badges = [badge(run.suite), badge(f"{protocol['name']} {protocol['version']}"), badge(str(protocol["variant"]))]
+    badges.append(badge("complete", "good") if run.complete else badge("partial", "warn"))
+    badges += [badge("simulated data", "warn")] if facts.get("simulated") else []
+    return tag("div", tag("h1", shortened(title, 120)), tag("p", spaced(*badges)))
+
+
+def _names(found: Gathered) -> Markup:
+    items = [
+        tag("li", tag("a", shortened(run.system, 80), href=f"/run/{quote(key)}"))
+        for run, key in zip(found.runs, found.keys, strict=True)
+    ]
+    return tag("ul", *items, cls="names")
+
+
+def _select(title: str, name: str, values: Sequence[str], value: str, all_: bool = True) -> Markup:
+    options = [tag("option", "the first", value="")] if all_ else []
+    options += [
+        tag("option", shortened(item.replace("_", " "), 80), value=item, selected=item == value) for item in values
+    ]
+    return tag("label", tag("span", title), tag("select", *options, name=name))

@@ -1,0 +1,141 @@
+"""Where runs disagree: the difference of every case, and the units that two systems answer differently."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from gnomon.core.measure import Measure
+from gnomon.core.table import Cell, Column, Table, View
+from gnomon.runs.pictures import case_scores
+from gnomon.runs.run import Run
+from gnomon.runs.tables import column, titled
+
+MOST_CASES = 200
+MOST_PAIRS = 40
+MOST_UNITS = 5_000_000
+"""Above this many units two systems are not compared unit by unit."""
+UNIT = ("metric", "dataset", "task", "id", "sample")
+"""Columns that name a unit, as far as they are there; a unit needs the last but one or the last."""
+ANSWER = ("label", "prediction")
+
+
+def by_case(a: Run, b: Run, measure: Measure) -> tuple[Table, View] | None:
+    """Return A - B of every case that both scored, the largest first, as a table and as points.
+
+    None where the measure has no scores of single cases, or no case is scored by both.
+    """
+    mine, other = case_scores(a, measure), case_scores(b, measure)
+    cases = [case for case in mine if case in other]
+    if not cases:
+        return None
+    groups = dict(zip(a.roster.ids, a.roster.groups, strict=True))
+    apart = {case: mine[case] - other[case] for case in cases}
+    sign = 1.0 if measure.direction == "up" else -1.0
+    won = sum(1 for value in apart.values() if sign * value > 0)
+    lost = sum(1 for value in apart.values() if sign * value < 0)
+    told = f"{a.system} is better in {won:,} cases, {b.system} in {lost:,}, equal in {len(cases) - won - lost:,}"
+    ordered = sorted(cases, key=lambda case: (-abs(apart[case]), case))
+    own = column(measure)
+    columns = (
+        Column("case", "case"),
+        Column("group", a.roster.level),
+        Column("a", a.system, "number", own.unit, measure.direction, own.digits),
+        Column("b", b.system, "number", own.unit, measure.direction, own.digits),
+        Column("difference", "A - B", "number", own.unit, "", own.digits),
+        Column("better", "better"),
+    )
+    rows = tuple(
+        {
+            "case": Cell(case),
+            "group": Cell(groups[case]),
+            "a": Cell(mine[case]),
+            "b": Cell(other[case]),
+            "difference": Cell(apart[case]),
+            "better": Cell(_better(sign * apart[case], a.system, b.system)),
+        }
+        for case in ordered[:MOST_CASES]
+    )
+    notes = [told, "each case scored by itself; the largest difference first"]
+    if len(cases) > MOST_CASES:
+        notes.append(f"the first {MOST_CASES} of {len(cases):,} cases")
+    title = f"difference of every case, {titled(measure)}: A {a.system}, B {b.system}"
+    name = f"{a.system} - {b.system}"
+    points = [{"system": name, "case": c, "group": groups[c], "value": apart[c]} for c in ordered[:2_000]]
+    mean = [{"system": name, "value": math.fsum(apart.values()) / len(apart)}]
+    data = {
+        "measure": f"{titled(measure)}, A - B",
+        "unit": own.unit,
+        "direction": measure.direction,
+        "digits": own.digits,
+        "points": points,
+        "means": mean,
+    }
+    return Table("differences", title, columns, rows, tuple(notes)), View("differences", title, "strips", data, (told,))
+
+
+def by_unit(a: Run, b: Run) -> Table | None:
+    """Return how often two systems answered the same unit differently, by what they answered and what is true."""
+    sides = [_answers(run.path) for run in (a, b)]
+    if sides[0] is None or sides[1] is None:
+        return None
+    mine, other = sides[0], sides[1]
+    shared = [unit for unit in mine if unit in other]
+    counts: dict[tuple[str, str, str], int] = {}
+    for unit in shared:
+        (left, truth), (right, _) = mine[unit], other[unit]
+        if left != right:
+            key = (left, right, truth)
+            counts[key] = counts.get(key, 0) + 1
+    if not shared:
+        return None
+    known = any(truth for _, truth in mine.values())
+    differing = sum(counts.values())
+    columns = (
+        Column("a", f"A {a.system}"),
+        Column("b", f"B {b.system}"),
+        *((Column("truth", "true"), Column("right", "right")) if known else ()),
+        Column("n", "units", "count"),
+    )
+    rows = []
+    for (left, right, truth), n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_PAIRS]:
+        cells = {"a": Cell(left or "(none)"), "b": Cell(right or "(none)"), "n": Cell(n)}
+        if known:
+            who = "A" if left == truth else "B" if right == truth else "neither"
+            cells |= {"truth": Cell(truth), "right": Cell(who)}
+        rows.append(cells)
+    notes = [f"{differing:,} of {len(shared):,} units are answered differently ({100 * differing / len(shared):.1f}%)"]
+    if len(counts) > MOST_PAIRS:
+        notes.append(f"the {MOST_PAIRS} most frequent of {len(counts):,} pairs")
+    return Table("disagreement", "where they disagree, unit by unit", columns, tuple(rows), tuple(notes))
+
+
+def _better(gain: float, a: str, b: str) -> str:
+    return "equal" if gain == 0 else a if gain > 0 else b
+
+
+def _answers(path: Path | None) -> dict[tuple[str, ...], tuple[str, str]] | None:
+    """Return the answer and, where it is known, the truth of every unit; None where a run holds no such table."""
+    from gnomon.intake.tables import read_table
+
+    file = None if path is None else path / "predictions.parquet"
+    if file is None or not file.is_file():
+        return None
+    table = read_table(file)
+    unit = [name for name in UNIT if name in table.column_names]
+    answer = next((name for name in ANSWER if name in table.column_names), None)
+    if answer is None or not {"id", "sample"} & set(unit) or table.num_rows > MOST_UNITS:
+        return None
+    wanted = [*unit, answer, *(["truth"] if "truth" in table.column_names else [])]
+    columns: Sequence[list[Any]] = [table[name].to_pylist() for name in wanted]
+    width = len(unit)
+    return {
+        tuple(map(str, row[:width])): (_said(row[width]), _said(row[width + 1]) if len(row) > width + 1 else "")
+        for row in zip(*columns, strict=True)
+    }
+
+
+def _said(value: Any) -> str:
+    return "" if value is None else str(value)
