@@ -20,7 +20,7 @@ from starlette.routing import BaseRoute, Route
 from gnomon.core.errors import GnomonError, IntegrityError, MissingExtraError
 from gnomon.dashboard import listing, live, shell
 from gnomon.dashboard.guard import Guard
-from gnomon.dashboard.library import LEGACY, Library
+from gnomon.dashboard.library import LEGACY, Library, NotHereError
 from gnomon.report.markup import shortened, tag
 
 LOG = logging.getLogger("gnomon.dashboard")
@@ -39,6 +39,7 @@ TYPES = {
 }
 ROOMS = {"static": ("gnomon.dashboard", "static"), "assets": ("gnomon.report", "assets")}
 """Where the files of pages are, by the first word of their address."""
+CODES = {NotHereError: 404, IntegrityError: 422, MissingExtraError: 501}
 Answer = Callable[[Request], Response]
 
 
@@ -72,7 +73,7 @@ def _answering(library: Library, answer: Answer) -> Any:
         try:
             return await run_in_threadpool(answer, request)
         except GnomonError as error:
-            code = 422 if isinstance(error, IntegrityError) else 501 if isinstance(error, MissingExtraError) else 404
+            code = next((code for kind, code in CODES.items() if isinstance(error, kind)), 400)
             return _refused(request, code, library.told(error))
 
     return endpoint
@@ -208,7 +209,9 @@ def _item(library: Library, request: Request) -> Response:
         text = render([item], {"tex": "latex"}.get(suffix, suffix), "dash").encode()
     elif not isinstance(item, Table) and suffix in ("svg", "png", "pdf"):
         inline = suffix == "svg" and "inline" in query
-        text = figures.inline(item).encode() if inline else figures.files(item)[suffix]
+        text = (
+            figures.inline(item, f"f{request.path_params['place']}").encode() if inline else figures.files(item)[suffix]
+        )
     else:
         raise HTTPException(404)
     headers = {} if "inline" in query else {"content-disposition": f'attachment; filename="{file}"'}

@@ -10,7 +10,7 @@ from gnomon.core import registry
 from gnomon.core.errors import InputError
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Board, Table, View
-from gnomon.dashboard.library import Library, Listed
+from gnomon.dashboard.library import Library, Listed, NotHereError
 from gnomon.report.page import Section, sections
 from gnomon.runs.alignment import distinct
 from gnomon.runs.disagreement import by_case, by_unit
@@ -34,7 +34,7 @@ class Gathered:
         """Return an item by its place among all of them."""
         items = [item for section in self.sections for item in section.items]
         if not 0 <= place < len(items):
-            raise InputError(f"no item {place} on this page, which has {len(items)}")
+            raise NotHereError(f"no item {place} on this page, which has {len(items)}")
         return items[place]
 
 
@@ -55,7 +55,7 @@ def gather(library: Library, kind: str, keys: Sequence[str], query: Mapping[str,
         "board": _boarded,
     }
     if kind not in makers:
-        raise InputError(f"no page of kind {kind[:40]!r}")
+        raise NotHereError(f"no page of kind {kind[:40]!r}")
     own = checked(keys, 2 if kind == "compare" else 1)
     chosen = {name: value for name, value in sorted(query.items()) if name not in ("run", "token", "inline")}
 
@@ -116,7 +116,7 @@ def alike(library: Library, key: str) -> list[Listed]:
     runs = library.listed()
     one = next((item for item in runs if item.key == key and item.entry is not None), None)
     if one is None or one.entry is None:
-        raise InputError(f"no run {key[:80]!r} here that can be read")
+        raise NotHereError(f"no run {key[:80]!r} here that can be read")
     mine = one.entry
     same = [mine.suite, mine.protocol, mine.variant, mine.data]
     return [

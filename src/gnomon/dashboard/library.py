@@ -41,6 +41,10 @@ SKIPPED = ("store",)
 LEGACY = "scores.json"
 
 
+class NotHereError(InputError):
+    """A name that names nothing in the folder."""
+
+
 @dataclass(frozen=True)
 class Listed:
     """A run in the list: its key and what the index knows of it; or why it cannot be read."""
@@ -95,12 +99,12 @@ class Library:
         """Return the folder that a key names, or refuse it."""
         parts = key.split("/")
         if not key or "\0" in key or len(key) > 1000 or any(not part or part.startswith(".") for part in parts):
-            raise InputError(f"no run {key[:80]!r} here: a name is made of folders below the runs folder")
+            raise NotHereError(f"no run {key[:80]!r} here: a name is made of folders below the runs folder")
         path = self.root
         for part in parts:
             path = path / part
             if not _is(path, stat.S_ISDIR):
-                raise InputError(f"no run {key[:80]!r} in this folder (links are not followed)")
+                raise NotHereError(f"no run {key[:80]!r} in this folder (links are not followed)")
         return path
 
     def file(self, key: str, name: str) -> Path:
@@ -108,7 +112,7 @@ class Library:
         folder = self.path(key) if key else self.root
         path = folder / name
         if "/" in name or "\0" in name or name.startswith(".") or not _is(path, stat.S_ISREG):
-            raise InputError(f"no file {name[:80]!r} in {key[:80] or 'the folder'} (links are not followed)")
+            raise NotHereError(f"no file {name[:80]!r} in {key[:80] or 'the folder'} (links are not followed)")
         return path
 
     def run(self, key: str) -> Run:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from gnomon.core.table import Cell, Column
 from gnomon.dashboard.library import Listed
 from gnomon.dashboard.shell import badge, message, spaced
 from gnomon.report.cells import show
@@ -114,8 +113,8 @@ def _filter(runs: Sequence[Listed], asked: Asked) -> Markup:
     return tag(
         "form",
         search,
-        _select("Suite", "suite", sorted({entry.suite for entry in entries}), asked.suite),
-        _select("Variant", "variant", sorted({entry.variant for entry in entries}), asked.variant),
+        _select("Suite", "suite", _values(entry.suite for entry in entries), asked.suite),
+        _select("Variant", "variant", _values(entry.variant for entry in entries), asked.variant),
         _select("State", "state", STATES, asked.state),
         _select("Folder", "folder", [name for name in folders if name], asked.folder) if len(folders) > 1 else None,
         tag("input", type="hidden", name="sort", value=asked.sort),
@@ -127,6 +126,10 @@ def _filter(runs: Sequence[Listed], asked: Asked) -> Markup:
         role="search",
         cls="filter",
     )
+
+
+def _values(found: Iterable[str]) -> list[str]:
+    return sorted({value for value in found if value})
 
 
 def _select(title: str, name: str, values: Sequence[str], value: str) -> Markup:
@@ -196,7 +199,7 @@ def _heading(name: str, asked: Asked) -> Markup:
 def _row(item: Listed, entry: Entry) -> Markup:
     """Return the row of a run; written out, for a list has thousands."""
     key = quote(item.key)
-    value = show(Cell(entry.value, entry.low, entry.high), Column("value", "", "score"))
+    value = show(*entry.cell())
     name = shortened(entry.system, LONGEST)
     state = badge("complete", "good") if entry.complete else badge("partial", "warn")
     if entry.cells_total is not None and not entry.complete:
@@ -207,7 +210,7 @@ def _row(item: Listed, entry: Entry) -> Markup:
         tag("th", tag("a", name, href=f"/run/{key}"), scope="row"),
         tag("td", shortened(entry.suite, 40)),
         tag("td", shortened(entry.variant, 40)),
-        tag("td", value, " ", tag("small", shortened(entry.headline.replace("_", " "), 60)), cls="number"),
+        tag("td", value, " ", tag("small", shortened(_measure(entry), 60)), cls="number"),
         tag("td", f"{entry.n:,}", cls="number far"),
         tag("td", f"{entry.groups:,}", cls="number far"),
         tag("td", state),
@@ -215,6 +218,10 @@ def _row(item: Listed, entry: Entry) -> Markup:
         tag("td", shortened(item.folder, 60), cls="far"),
     )
     return tag("tr", *cells)
+
+
+def _measure(entry: Entry) -> str:
+    return entry.headline.replace("_", " ") + (f" ({entry.unit})" if entry.unit else "")
 
 
 def _broken(broken: Sequence[Listed]) -> Markup:

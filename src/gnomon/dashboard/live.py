@@ -22,7 +22,9 @@ TAIL = 1 << 18
 QUIET = 300.0
 """Seconds without a word after which work that has not ended counts as stopped."""
 RECENT = 3600.0
-"""Seconds for which work that has ended is shown."""
+"""Seconds for which work that has stopped is shown."""
+JUST = 300.0
+"""Seconds for which work that has ended well is shown."""
 PAUSE = 1.0
 """Seconds between looks."""
 ALIVE = 15.0
@@ -54,7 +56,7 @@ def under_way(library: Library, now: float | None = None) -> list[Work]:
         for store in STORES:
             path = folder / store / NAME if store else folder / NAME
             work = _read(path, folder.relative_to(library.root).as_posix(), moment)
-            if work is not None:
+            if work is not None and not (work.state == "ended" and moment - work.at > JUST):
                 found.append(work)
     return sorted(found, key=lambda work: -work.at)
 

@@ -257,7 +257,8 @@ def _links(formats: Mapping[str, str], address: Callable[[str], str]) -> Markup:
 def _title(title: str, run: Run) -> Markup:
     facts: Mapping[str, Any] = run.manifest["facts"]
     protocol = run.manifest["protocol"]
-    badges = [badge(run.suite), badge(f"{protocol['name']} {protocol['version']}"), badge(str(protocol["variant"]))]
+    words = (run.suite, f"{protocol['name']} {protocol['version']}", str(protocol["variant"]))
+    badges = [badge(shortened(word, 60)) for word in words if word]
     badges.append(badge("complete", "good") if run.complete else badge("partial", "warn"))
     badges += [badge("simulated data", "warn")] if facts.get("simulated") else []
     return tag("div", tag("h1", shortened(title, 120)), tag("p", spaced(*badges)))

@@ -13,15 +13,16 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
 from gnomon.core.errors import GnomonError, InputError, IntegrityError
+from gnomon.core.table import Cell, Column
 from gnomon.intake.limits import DEFAULT, Limits
 
 NAME = ".index.sqlite"
-VERSION = 1
+VERSION = 2
 COLUMNS = {
     "name": "TEXT PRIMARY KEY",
     "stamp": "TEXT",
@@ -35,6 +36,9 @@ COLUMNS = {
     "value": "REAL",
     "low": "REAL",
     "high": "REAL",
+    "factor": "REAL",
+    "unit": "TEXT",
+    "digits": "INTEGER",
     "n": "INTEGER",
     "groups": "INTEGER",
     "complete": "INTEGER",
@@ -58,11 +62,21 @@ class Entry:
     value: float | None
     low: float | None
     high: float | None
+    factor: float
+    """By which a list multiplies the value and its interval, for the unit that it shows."""
+    unit: str
+    digits: int
     n: int
     groups: int
     complete: bool
     cells_done: int | None
     cells_total: int | None
+
+    def cell(self) -> tuple[Cell, Column]:
+        """Return the headline as tables show it."""
+        value, low, high = (None if x is None else x * self.factor for x in (self.value, self.low, self.high))
+        why = "" if value is not None else "undefined"
+        return Cell(value, low, high, why), Column("value", "value", "score", self.unit, "", self.digits)
 
 
 @dataclass(frozen=True)
@@ -142,6 +156,12 @@ class _Cells(msgspec.Struct):
     total: int
 
 
+class _Shown(msgspec.Struct):
+    factor: float = 1.0
+    unit: str = ""
+    digits: Annotated[int, msgspec.Meta(ge=0, le=12)] = 3
+
+
 class _Summary(msgspec.Struct):
     headline: str
     value: float | None
@@ -151,6 +171,7 @@ class _Summary(msgspec.Struct):
     groups: int
     complete: bool
     cells: _Cells | None = None
+    shown: _Shown = msgspec.field(default_factory=_Shown)
 
 
 class _Protocol(msgspec.Struct):
@@ -194,6 +215,9 @@ def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
         value=summary.value,
         low=summary.low,
         high=summary.high,
+        factor=summary.shown.factor,
+        unit=summary.shown.unit,
+        digits=summary.shown.digits,
         n=summary.n,
         groups=summary.groups,
         complete=summary.complete,

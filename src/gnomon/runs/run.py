@@ -17,7 +17,7 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.evidence import Finding, Verdict
 from gnomon.core.ledgers import Ledger
-from gnomon.core.measure import Measure
+from gnomon.core.measure import Measure, Shown
 from gnomon.core.protocol import Protocol
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Tallies
@@ -149,7 +149,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         "options": {**(options or {}), "resolved": dict(evaluation.options)},
         "inputs": [dict(item) for item in evaluation.inputs],
         "facts": facts,
-        "summary": summary(scores[0], evaluation.coverage),
+        "summary": summary(scores[0], evaluation.coverage, protocol.measures[0]),
         "provenance": provenance.collect(),
         "time": clock.read(),
     }
@@ -181,14 +181,19 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
     )
 
 
-def summary(headline: Score, coverage: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a list of runs shows of one, so that listing thousands opens one small file each."""
+def summary(headline: Score, coverage: Mapping[str, Any], measure: Measure) -> dict[str, Any]:
+    """Return what a list of runs shows of one, so that listing thousands opens one small file each.
+
+    Values are as they were scored; ``shown`` says in which unit a list shows them.
+    """
     cells = coverage.get("cells")
+    shown = Shown(1.0, measure.unit, 3) if measure.shown is None else measure.shown
     return {
         "headline": headline.name,
         "value": headline.value,
         "low": headline.low,
         "high": headline.high,
+        "shown": {"factor": shown.factor, "unit": shown.unit, "digits": shown.digits},
         "n": headline.n,
         "groups": headline.groups,
         "complete": bool(coverage.get("complete", True)),

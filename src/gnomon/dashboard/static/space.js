@@ -252,6 +252,12 @@ export class Stage {
     this.write(words, left, box[3] - 2 * this.dpr, colour);
   }
 
+  /** Write words across the top. */
+  notice(words) {
+    this.context.font = `${13 * this.dpr}px system-ui, sans-serif`;
+    this.write(words, (this.width - this.context.measureText(words).width) / 2, 22 * this.dpr, this.colours.ink);
+  }
+
   write(words, x, y, colour) {
     const ctx = this.context;
     ctx.lineJoin = "round";
@@ -278,7 +284,7 @@ export class Stage {
   instruments() {
     const { right, over, ahead } = this.view;
     const ctx = this.context;
-    const [x, y, long] = [34 * this.dpr, this.height - 34 * this.dpr, 22 * this.dpr];
+    const [x, y, long] = [38 * this.dpr, this.height - 40 * this.dpr, 22 * this.dpr];
     ctx.font = `${11 * this.dpr}px system-ui, sans-serif`;
     ctx.lineWidth = 1.5 * this.dpr;
     const axes = ["x", "y", "z"].map((name, i) => ({ name, away: ahead[i], dx: right[i], dy: -over[i] }));
