@@ -131,7 +131,7 @@ def test_a_comparison_shows_every_case(client, keys):
         ("/board", 400),
         ("/item/together/99999/x.csv", 400),
         ("/item/nothing/0/x.csv", 404),
-        ("/legacy/nothing", 404),
+        ("/file/nothing/scores.json", 404),
         ("/static/..%2fapp.py", 404),
         ("/static/app.py", 404),
         ("/assets/none.css", 404),

@@ -108,14 +108,14 @@ def test_nothing_is_written_into_the_folder(folder):
     before = sorted(str(path) for path in folder.rglob("*"))
     library = Library(folder)
     library.run(library.listed()[0].key)
-    library.legacy()
+    library.foreign(["scores.json"])
     assert sorted(str(path) for path in folder.rglob("*")) == before
 
 
 def test_results_of_other_tools_are_found_where_no_run_is(folder):
     (folder / "old").mkdir()
     (folder / "old" / "scores.json").write_text("{}")
-    assert Library(folder).legacy() == ["old"]
+    assert Library(folder).foreign(["scores.json"]) == [("old", "scores.json")]
 
 
 def test_files_are_named_within_their_folder(folder):

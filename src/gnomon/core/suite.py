@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from gnomon.core.errors import InputError
@@ -70,6 +70,9 @@ class Suite:
     """``module:function`` from a list of runs to tables and views."""
     exhibit: str = ""
     """``module:function`` from runs and the id of a case to a view of it, where runs keep exhibits."""
+    opens: Mapping[str, str] = field(default_factory=dict)
+    """Result files of other tools that can be looked at, by their name: a module with ``results(path)``, which names
+    what is in a file, and ``shown(path, name)``, which gives a view of it."""
     board: str = ""
     """``module:function`` from runs and what is chosen, by name, to a :class:`gnomon.core.table.Board`."""
     demo: str = ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import logging
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -17,10 +18,11 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
+from gnomon.core import registry
 from gnomon.core.errors import GnomonError, IntegrityError, MissingExtraError
 from gnomon.dashboard import listing, live, shell
 from gnomon.dashboard.guard import Guard
-from gnomon.dashboard.library import LEGACY, Library, NotHereError
+from gnomon.dashboard.library import Library, NotHereError
 from gnomon.report.markup import shortened, tag
 
 LOG = logging.getLogger("gnomon.dashboard")
@@ -53,11 +55,10 @@ def application(root: Path, token: str = "") -> Guard:
         "/compare": partial(_compare, library),
         "/board": partial(_board, library),
         "/case": partial(_case, library),
-        "/legacy/{key:path}": partial(_legacy, library),
-        "/legacy": partial(_legacy, library),
+        "/file/{path:path}": partial(_foreign, library),
         "/item/{kind}/{place:int}/{file}": partial(_item, library),
         "/data/case": partial(_case_data, library),
-        "/data/legacy": partial(_legacy_data, library),
+        "/data/file/{path:path}": partial(_foreign_data, library),
         "/{room}/{file}": _file,
     }
     routes: list[BaseRoute] = [Route("/live", partial(_live, library))]
@@ -105,7 +106,7 @@ async def _internal_error(request: Request, error: Exception) -> Response:
 
 def _list(library: Library, request: Request) -> Response:
     asked = listing.Asked.of(request.query_params)
-    content = listing.content(library.listed(), library.legacy(), asked)
+    content = listing.content(library.listed(), library.foreign(list(openers())), asked)
     return _html(shell.page("Runs", *content, scripts=("runs.js", "live.js"), wide=True))
 
 
@@ -173,24 +174,37 @@ def _case_data(library: Library, request: Request) -> Response:
     return Response(wire.encode(view), media_type=TYPES["bytes"])
 
 
-def _legacy(library: Library, request: Request) -> Response:
+def _opener(library: Library, path: str) -> tuple[Path, Any]:
+    """Return a file of another tool, and the module that opens files of its name."""
+    folder, _, name = path.rpartition("/")
+    found = library.file(folder, name)
+    module = openers().get(name)
+    if module is None or (found.parent / "manifest.json").exists():
+        raise NotHereError(f"{name[:80]!r} is no result file of another tool; {', '.join(openers())} can be opened")
+    return found, importlib.import_module(module)
+
+
+def openers() -> dict[str, str]:
+    """Return the modules that open result files of other tools, by the name of the file."""
+    return {name: module for suite in registry.suites().values() for name, module in suite.opens.items()}
+
+
+def _foreign(library: Library, request: Request) -> Response:
     from gnomon.dashboard import pages
-    from gnomon.suites.events import legacy
 
-    key = request.path_params.get("key", "")
-    names = legacy.results(library.file(key, LEGACY))
+    path = request.path_params["path"]
+    file, module = _opener(library, path)
+    names: list[str] = module.results(file)
     name = request.query_params.get("result", names[0] if names else "")
-    return _html(
-        shell.page("Results of perfboard", *pages.legacy_page(key, names, name), scripts=("view.js",), wide=True)
-    )
+    content = pages.file_page(path, names, name)
+    return _html(shell.page(shortened(path, 80), *content, scripts=("view.js",), wide=True))
 
 
-def _legacy_data(library: Library, request: Request) -> Response:
+def _foreign_data(library: Library, request: Request) -> Response:
     from gnomon.dashboard import wire
-    from gnomon.suites.events import legacy
 
-    query = request.query_params
-    view = legacy.shown(library.file(query.get("key", ""), LEGACY), query.get("result", ""))
+    file, module = _opener(library, request.path_params["path"])
+    view = module.shown(file, request.query_params.get("result", ""))
     return Response(wire.encode(view), media_type=TYPES["bytes"])
 
 

@@ -11,7 +11,7 @@ import os
 import stat
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -38,7 +38,6 @@ KEPT = 48
 """Runs and results that are kept in memory."""
 SKIPPED = ("store",)
 """Folders of the engine, which hold no runs."""
-LEGACY = "scores.json"
 
 
 class NotHereError(InputError):
@@ -151,13 +150,12 @@ class Library:
         except (GnomonError, OSError) as error:
             return Listed(key, None, _without(str(error), self.root))
 
-    def legacy(self) -> list[str]:
-        """Return the keys of folders that hold a ``scores.json`` which is not that of a run."""
+    def foreign(self, names: Sequence[str]) -> list[tuple[str, str]]:
+        """Return folder and name of files with these names that do not belong to a run."""
         found = []
         for folder in self.folders():
-            named = _is(folder / LEGACY, stat.S_ISREG)
-            if named and not os.path.lexists(folder / "manifest.json"):
-                found.append(self._key(folder))
+            if not os.path.lexists(folder / "manifest.json"):
+                found += [(self._key(folder), name) for name in names if _is(folder / name, stat.S_ISREG)]
         return sorted(found)
 
     def told(self, error: Exception) -> str:

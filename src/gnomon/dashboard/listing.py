@@ -83,13 +83,13 @@ def _answers(item: Listed, entry: Entry, asked: Asked, words: Sequence[str]) -> 
     return all(word in text for word in words)
 
 
-def content(runs: Sequence[Listed], legacy: Sequence[str], asked: Asked) -> list[Markup]:
+def content(runs: Sequence[Listed], foreign: Sequence[tuple[str, str]], asked: Asked) -> list[Markup]:
     """Return the content of the page."""
     works = tag("div", cls="works")
     live = tag(
         "section", tag("h2", "Under way"), works, id="live", hidden=True, aria_live="polite", aria_label="Under way"
     )
-    if not runs and not legacy:
+    if not runs and not foreign:
         nothing = message(
             "No runs here yet",
             "Make some, and they appear here while they are being made:",
@@ -98,7 +98,7 @@ def content(runs: Sequence[Listed], legacy: Sequence[str], asked: Asked) -> list
         )
         return [live, nothing, tag("form", id="filter", hidden=True), tag("div", id="listed", hidden=True)]
     return [tag("h1", "Runs"), live, _filter(runs, asked), tag("p", id="failed", cls="failure"), _form(runs, asked)] + (
-        [_legacy(legacy)] if legacy else []
+        [_foreign(foreign)] if foreign else []
     )
 
 
@@ -233,12 +233,9 @@ def _broken(broken: Sequence[Listed]) -> Markup:
     return tag("details", tag("summary", count), tag("ul", *lines, *more), cls="notice")
 
 
-def _legacy(keys: Sequence[str]) -> Markup:
-    links = [
-        tag(
-            "li",
-            tag("a", shortened(f"{key}/scores.json" if key else "scores.json", LONGEST), href=f"/legacy/{quote(key)}"),
-        )
-        for key in keys[:200]
-    ]
-    return tag("section", tag("h2", "Results of perfboard"), tag("ul", *links))
+def _foreign(files: Sequence[tuple[str, str]]) -> Markup:
+    items = []
+    for folder, name in files[:200]:
+        path = f"{folder}/{name}" if folder else name
+        items.append(tag("li", tag("a", shortened(path, LONGEST), href=f"/file/{quote(path)}")))
+    return tag("section", tag("h2", "Result files of other tools"), tag("ul", *items))

@@ -21,6 +21,7 @@ from gnomon.runs.run import Run
 FORMATS = {"json": "JSON", "csv": "CSV", "tex": "LaTeX"}
 PICTURES = {"svg": "SVG", "png": "PNG", "pdf": "PDF"}
 MOST_CASES = 500
+SCRIPTED = tag("noscript", tag("p", "Views of cases are drawn by a script, which this browser does not run."))
 
 
 def addressed(path: str, keys: Sequence[str], **more: str) -> str:
@@ -125,39 +126,36 @@ def case_page(
             tag("a", "less bad →", href=addressed("/case", keys, case=places[here + 1]), cls="button", rel="next")
         )
     source = f"/data/case?{urlencode([*(('run', key) for key in keys), ('case', case)])}"
-    script = tag("noscript", tag("p", "Views of cases are drawn by a script, which this browser does not run."))
     return [
         crumbs(("Runs", "/"), *_up(keys, runs), (shortened(case, 60), "")),
         tag("h1", shortened(case, 120)),
         tag("p", *steps, tag("span", kept.entries[here].note if here >= 0 else "", cls="quiet"), cls="actions"),
-        tag("div", script, data_source=source, cls="stage"),
+        tag("div", SCRIPTED, data_source=source, cls="stage"),
         _beside(keys, case, alike),
         _cases(kept, keys, case),
     ]
 
 
-def legacy_page(key: str, names: Sequence[str], name: str) -> list[Markup]:
-    """Return the page of a result file of perfboard."""
-    title = f"{key}/scores.json" if key else "scores.json"
-    source = f"/data/legacy?{urlencode({'key': key, 'result': name})}"
+def file_page(path: str, names: Sequence[str], name: str) -> list[Markup]:
+    """Return the page of a result file of another tool."""
+    source = f"/data/file/{quote(path)}?{urlencode({'result': name})}"
     links = [
         tag(
             "li",
             tag(
                 "a",
                 shortened(item, 80),
-                href=f"/legacy/{quote(key)}?{urlencode({'result': item})}",
+                href=f"/file/{quote(path)}?{urlencode({'result': item})}",
                 aria_current="page" if item == name else None,
             ),
         )
         for item in names[:MOST_CASES]
     ]
-    script = tag("noscript", tag("p", "Views of cases are drawn by a script, which this browser does not run."))
     return [
-        crumbs(("Runs", "/"), (shortened(title, 60), "")),
-        tag("h1", shortened(title, 120)),
+        crumbs(("Runs", "/"), (shortened(path, 60), "")),
+        tag("h1", shortened(path, 120)),
         tag("p", shortened(name, 120)),
-        tag("div", script, data_source=source, cls="stage"),
+        tag("div", SCRIPTED, data_source=source, cls="stage"),
         tag("section", tag("h2", "Results in this file"), tag("ul", *links, cls="cases"), id="cases"),
     ]
 

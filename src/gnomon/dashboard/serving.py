@@ -83,6 +83,7 @@ def _bound(address: Address) -> socket.socket:
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((address.host.strip("[]"), address.port))
+        made.listen(128)
     except OSError as error:
         made.close()
         raise InputError(

@@ -195,12 +195,12 @@ class _Manifest(msgspec.Struct):
 
 def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
     """Return what the index knows of a run, from its manifest alone."""
-    from gnomon.intake.documents import read_json
+    from gnomon.intake.documents import read_bytes
 
-    found = read_json(folder / "manifest.json", limits=limits)
+    data = read_bytes(folder / "manifest.json", limits)
     try:
-        manifest = msgspec.convert(found, _Manifest)
-    except msgspec.ValidationError as error:
+        manifest = msgspec.json.decode(data, type=_Manifest)  # only what is listed is taken from it
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise IntegrityError(f"{folder / 'manifest.json'}: not the manifest of a run ({error})") from error
     summary, protocol, cells = manifest.summary, manifest.protocol, manifest.summary.cells
     return Entry(

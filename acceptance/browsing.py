@@ -1,0 +1,65 @@
+"""A headless browser and a dashboard for scripts and tests; both are stopped by those who started them."""
+
+import contextlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SECONDS = 30
+
+
+def program() -> str | None:
+    """Return where Chromium is: ``GNOMON_CHROMIUM``, or the usual names."""
+    names = (os.environ.get("GNOMON_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    return next((found for name in names if name and (found := shutil.which(name))), None)
+
+
+@contextlib.contextmanager
+def chromium() -> Iterator:
+    """Start a browser."""
+    from playwright.sync_api import sync_playwright
+
+    path = program()
+    if path is None:
+        raise SystemExit("no Chromium here: install it, or name it in GNOMON_CHROMIUM")
+    with sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@contextlib.contextmanager
+def served(folder: Path, *more: str) -> Iterator[str]:
+    """Serve a folder of runs on any free port of loopback and give the address."""
+    command = [str(Path(sys.executable).parent / "gnomon"), "serve", "--runs", str(folder), "--port", "0", *more]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        found = re.search(r"http://\S+", line)
+        if found is None:
+            raise RuntimeError(f"the dashboard did not start: {line}")
+        yield found[0]
+    finally:
+        process.terminate()
+        try:
+            process.wait(SECONDS)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
