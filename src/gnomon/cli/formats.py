@@ -21,11 +21,21 @@ _FORMAT: dict[str, Any] = {
     "help": "How tables are written.",
 }
 _OUTPUT: dict[str, Any] = {"type": click.Path(dir_okay=False), "help": "File to write; default is stdout."}
+_FOLDER: dict[str, Any] = {
+    "type": click.Path(),
+    "help": "File to write, or for html also a folder; default is stdout.",
+}
 
 
 def formatted(function: F) -> F:
     """Give a command both options, as ``format_`` and ``output``."""
     with_output = click.option("--output", **_OUTPUT)(function)
+    return click.option("--format", "format_", **_FORMAT)(with_output)
+
+
+def paged(function: F) -> F:
+    """Give a command both options, where a page may be a folder too."""
+    with_output = click.option("--output", **_FOLDER)(function)
     return click.option("--format", "format_", **_FORMAT)(with_output)
 
 

@@ -163,7 +163,9 @@ def _case(library: Library, request: Request) -> Response:
     first = kept.entries[0].case if kept.entries else ""
     case = request.query_params.get("case", first)
     content = pages.case_page(keys, runs, kept, case, gathering.alike(library, keys[0]))
-    return _html(shell.page(shortened(case or "Case", 80), *content, scripts=("view.js",), wide=True))
+    return _html(
+        shell.page(shortened(case or "Case", 80), *content, scripts=("view.js",), styles=shell.STAGE, wide=True)
+    )
 
 
 def _case_data(library: Library, request: Request) -> Response:
@@ -197,7 +199,7 @@ def _foreign(library: Library, request: Request) -> Response:
     names: list[str] = module.results(file)
     name = request.query_params.get("result", names[0] if names else "")
     content = pages.file_page(path, names, name)
-    return _html(shell.page(shortened(path, 80), *content, scripts=("view.js",), wide=True))
+    return _html(shell.page(shortened(path, 80), *content, scripts=("view.js",), styles=shell.STAGE, wide=True))
 
 
 def _foreign_data(library: Library, request: Request) -> Response:

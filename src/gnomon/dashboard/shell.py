@@ -18,7 +18,13 @@ KEYS = {
 }
 
 
-def page(title: str, *content: object, scripts: Sequence[str] = (), wide: bool = False) -> bytes:
+STAGE = ("timeline.css", "space.css")
+"""Styles of views of single cases."""
+
+
+def page(
+    title: str, *content: object, scripts: Sequence[str] = (), styles: Sequence[str] = (), wide: bool = False
+) -> bytes:
     """Return a whole page; ``wide`` gives it the width of the window."""
     head = tag(
         "head",
@@ -28,7 +34,7 @@ def page(title: str, *content: object, scripts: Sequence[str] = (), wide: bool =
         tag("title", f"{title} · gnomon"),
         tag("link", rel="icon", href="/static/icon.svg", type="image/svg+xml"),
         tag("link", rel="stylesheet", href="/assets/style.css"),
-        tag("link", rel="stylesheet", href="/static/dashboard.css"),
+        *(tag("link", rel="stylesheet", href=f"/static/{name}") for name in ("dashboard.css", *styles)),
         *(tag("script", type="module", src=f"/static/{name}") for name in ("shell.js", *scripts)),
         tag("script", src="/assets/report.js", defer=True),
     )

@@ -6,6 +6,7 @@ table for pages that have the style sheet of this package (``report/assets/style
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 
@@ -24,6 +25,10 @@ MOST_ROWS = 2_000
 """Rows of a table that a page shows; downloads hold all."""
 LONG = 20
 """A table of more rows scrolls within a box, under its headings."""
+MOST_NOTES, FIRST_NOTES = 9, 6
+"""Notes that are shown at once, and those that are shown where there are more."""
+BREAK = 12
+"""Characters from which on a name may be broken."""
 CELL, NOTE = 300, 4_000
 """Characters of a cell and of a note that a page shows."""
 BADGES: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -97,13 +102,20 @@ def table(item: Table, links: Links | None = None, *, id: str | None = None) -> 
     box = tag("div", grid, cls=f"scroll{long}", tabindex="0", role="region", aria_label=title)
     more = (f"... and {counted(hidden, 'more row')}: the downloads hold all",) if hidden else ()
     top = tag("div", tag("h3", title), links(item) if links else None, cls="bar")
-    body = box if item.rows else tag("p", "no rows", cls="empty")
+    empty = None if item.title.startswith("no ") else tag("p", "no rows", cls="empty")
+    body = box if item.rows else empty
     return tag("div", top, body, notes((*more, *item.notes)), cls="block", id=id)
 
 
 def notes(lines: Sequence[str]) -> Markup:
-    """Return what stands under a table or a figure; nothing where there is nothing to say."""
-    return tag("ul", join(tag("li", shortened(line, NOTE)) for line in lines), cls="notes") if lines else Markup()
+    """Return what stands under a table or a figure; nothing where there is nothing to say. Many are folded away."""
+    items = [tag("li", shortened(line, NOTE)) for line in lines]
+    if not items:
+        return Markup()
+    if len(items) <= MOST_NOTES:
+        return tag("ul", join(items), cls="notes")
+    rest = tag("summary", f"{len(items) - FIRST_NOTES} more notes"), tag("ul", join(items[FIRST_NOTES:]))
+    return tag("div", tag("ul", join(items[:FIRST_NOTES])), tag("details", *rest), cls="notes")
 
 
 def _heading(column: Column) -> Markup:
@@ -132,9 +144,15 @@ def _content(cell: Cell, column: Column) -> Markup:
         kind, symbol = badge
         return tag("span", tag("span", symbol, aria_hidden="true"), " ", said, cls=f"badge {kind}")
     number, bracket, span = said.partition(" [") if not isinstance(cell.value, (str, type(None))) else (said, "", "")
-    shown = join([number, tag("span", bracket + span, cls="interval")] if bracket else [said])
+    shown = join([number, tag("span", bracket + span, cls="interval")] if bracket else [_breakable(said)])
     if cell.mark == "best":
         return join([tag("b", shown), tag("abbr", "*", title="the best, and told apart from the second", cls="mark")])
     if cell.mark == "partial":
         return join([shown, tag("abbr", "†", title="of a partial run", cls="mark")])
     return shown
+
+
+def _breakable(said: str) -> Markup:
+    """Let a long name go on in the next line behind a mark between its words."""
+    pieces = re.split(r"(?<=[_/.,:-])(?=\w)", said) if len(said) > BREAK else [said]
+    return join(pieces, Markup("<wbr>"))

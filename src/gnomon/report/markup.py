@@ -31,7 +31,9 @@ SCHEMES = ("", "data", "http", "https", "mailto")
 _ADDRESSES = frozenset({"href", "src", "action", "formaction", "xlink:href"})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9:.-]*\Z")
 _SCHEME = re.compile(r"[\s\x00-\x1f]*([A-Za-z][A-Za-z0-9+.\s\x00-\x1f-]*):")
-_UNSEEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
+)
 
 
 class Markup(str):
@@ -47,9 +49,9 @@ class Markup(str):
 
 
 def clean(value: object) -> str:
-    """Return a value as text in which unseen characters are shown by their number.
+    r"""Return a value as text in which unseen characters are shown by their number.
 
-    >>> clean("a\\u202eb")
+    >>> clean("a\u202eb")
     'a⟨U+202E⟩b'
     """
     return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", str(value))

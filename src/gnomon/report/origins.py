@@ -42,7 +42,7 @@ def facts(runs: Sequence[Run]) -> list[tuple[str, str]]:
 
 def origins(runs: Sequence[Run]) -> list[Table]:
     """Return how each run was made: when, with which versions, from which commands and options."""
-    return [_provenance(runs), _commands(runs)]
+    return [_provenance(runs), _software(runs), _commands(runs)]
 
 
 def _provenance(runs: Sequence[Run]) -> Table:
@@ -53,10 +53,6 @@ def _provenance(runs: Sequence[Run]) -> Table:
         Column("data", "data"),
         Column("started", "started"),
         Column("wall", "wall time", "number", "s", digits=1),
-        Column("gnomon", "gnomon"),
-        Column("source", "source"),
-        Column("python", "Python"),
-        Column("versions", "versions"),
         Column("seal", "seal"),
     )
     rows = tuple(
@@ -67,16 +63,35 @@ def _provenance(runs: Sequence[Run]) -> Table:
             "data": Cell(str(run.manifest["data_fingerprint"])[:PRINT]),
             "started": Cell(_known(run, "time", "started") or "-"),
             "wall": _number(run.manifest.get("time"), "wall_s"),
-            "gnomon": Cell(_known(run, "provenance", "gnomon") or "-"),
-            "source": Cell(_source(run)),
-            "python": Cell(_known(run, "provenance", "python") or "-"),
-            "versions": Cell(_versions(run)),
             "seal": Cell(_seal(run)),
         }
         for run in runs
     )
     notes = ("seal: hash over the hashes of all files of a run; gnomon verify checks them",)
-    return Table("provenance", "runs and what they were made with", columns, rows, notes)
+    return Table("provenance", "runs", columns, rows, notes)
+
+
+def _software(runs: Sequence[Run]) -> Table:
+    """Return a row for every set of versions that runs were made with."""
+    columns = (
+        Column("systems", "systems"),
+        Column("gnomon", "gnomon"),
+        Column("source", "source"),
+        Column("python", "Python"),
+        Column("platform", "platform"),
+        Column("packages", "packages"),
+    )
+    held: dict[tuple[str, ...], list[str]] = {}
+    for run in runs:
+        said = (_known(run, "provenance", key) or "-" for key in ("gnomon", "python", "platform"))
+        gnomon, python, platform = said
+        held.setdefault((gnomon, _source(run), python, platform, _versions(run)), []).append(run.system)
+    rows = []
+    for found, names in held.items():
+        whose = "all" if len(held) == 1 and len(names) > 1 else ", ".join(names)
+        cells = dict(zip(("gnomon", "source", "python", "platform", "packages"), map(Cell, found), strict=True))
+        rows.append({"systems": Cell(whose), **cells})
+    return Table("software", "what they were made with", columns, tuple(rows))
 
 
 def _commands(runs: Sequence[Run]) -> Table:

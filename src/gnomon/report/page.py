@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Sequence
+from itertools import groupby
 from pathlib import Path
 
 from gnomon.core.errors import InputError
@@ -24,8 +25,6 @@ from gnomon.report.sections import Item, Section, Shown, sections
 
 __all__ = ["Section", "block", "contents", "part", "sections", "single", "write", "write_figures"]
 TYPES = {"json": "application/json", "csv": "text/csv", "tex": "text/x-tex"}
-NARROW = 420
-"""Figures of fewer pixels keep their size on a small screen."""
 
 
 def single(result: Shown, ragged: str = "error") -> str:
@@ -86,8 +85,11 @@ def _draw(parts: Sequence[Section], folder: Path) -> list[Path]:
 
 def part(own: Section, links: Links | None = None) -> Markup:
     """Return a section: its heading, and a block for every item; ``links`` makes the downloads of an item."""
-    blocks = join(block(item, links, id=f"{own.id}-{item.name}") for item in own.items)
-    return tag("section", tag("h2", own.title, id=own.id), html.notes(own.notes), blocks, aria_labelledby=own.id)
+    blocks = []
+    for figures_, items in groupby(own.items, key=lambda item: isinstance(item, View)):
+        made = join(block(item, links, id=f"{own.id}-{item.name}") for item in items)
+        blocks.append(tag("div", made, cls="figures") if figures_ else made)
+    return tag("section", tag("h2", own.title, id=own.id), html.notes(own.notes), join(blocks), aria_labelledby=own.id)
 
 
 def block(item: Item, links: Links | None = None, *, id: str | None = None) -> Markup:
@@ -116,7 +118,7 @@ def contents(parts: Sequence[Section]) -> Markup:
 
 def _document(result: Shown, parts: Sequence[Section], links: Links) -> str:
     style, script = assets.read("style.css"), assets.read("report.js")
-    title = f"{', '.join(sorted({run.suite for run in result.runs}))}: report"
+    title = f"Report: {', '.join(sorted({run.suite for run in result.runs}))}"
     head = tag(
         "head",
         tag("meta", charset="utf-8"),

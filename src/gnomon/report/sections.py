@@ -21,6 +21,7 @@ from gnomon.runs.comparison import Asked, compare_runs
 from gnomon.runs.datasets import compare_datasets
 from gnomon.runs.effects import effects_table
 from gnomon.runs.run import Run
+from gnomon.runs.variants import only, variant
 
 Item = Table | View
 TITLES = {
@@ -51,7 +52,7 @@ HOMES = {
     **dict.fromkeys(("training",), "training"),
     **dict.fromkeys(("worst",), "worst"),
     **dict.fromkeys(("coverage", "samples", "unseen"), "coverage"),
-    **dict.fromkeys(("provenance", "commands", "settings", "deviations"), "provenance"),
+    **dict.fromkeys(("provenance", "software", "commands", "settings", "deviations"), "provenance"),
 }
 """The section of a table by its name."""
 KINDS = {
@@ -96,7 +97,7 @@ def sections(result: Shown, ragged: str = "error") -> list[Section]:
     """Return the sections of a report that have anything in them."""
     found: dict[str, list[Item]] = {name: [] for name in TITLES}
     notes: dict[str, list[str]] = {name: [] for name in TITLES}
-    for item in (*result.items, *_common(result, notes["ranks"])):
+    for item in (*_told_apart(result), *_common(result, notes["ranks"])):
         home = _home(item)
         if home is not None:
             found[home].append(whole(item, ragged))
@@ -107,6 +108,30 @@ def sections(result: Shown, ragged: str = "error") -> list[Section]:
         for name, items in kept.items()
         if items or notes[name]
     ]
+
+
+def _told_apart(result: Shown) -> Iterable[Item]:
+    """Name the variant in titles of items that several variants have: the number in a name is that of the ground.
+
+    A table that says the same as one before it is left out.
+    """
+    items = [item for place, item in enumerate(result.items) if not _is_there(item, result.items[:place])]
+    own = [variant(runs[0]) for runs in grounds(result.runs)] if result.runs and only(result.runs) else []
+    names = {item.name for item in items}
+    for item in items:
+        base, _, number = item.name.rpartition("_")
+        numbered = number.isdecimal() and base in names
+        place = int(number) if numbered else 1
+        several = numbered or f"{item.name}_2" in names
+        told = several and place <= len(own) and own[place - 1] not in item.title
+        yield replace(item, title=f"{item.title} ({own[place - 1]})") if told else item
+
+
+def _is_there(item: Item, others: Sequence[Item]) -> bool:
+    """Say whether a table says the same as one before it."""
+    return isinstance(item, Table) and any(
+        isinstance(other, Table) and (other.title, other.rows) == (item.title, item.rows) for other in others
+    )
 
 
 def _common(result: Shown, said: list[str]) -> Iterable[Item]:
@@ -133,35 +158,37 @@ def _common(result: Shown, said: list[str]) -> Iterable[Item]:
 
 
 def grounds(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return runs that can stand in one table together."""
+    """Return runs that can stand in one table together, in the order of their variants."""
     found: dict[tuple[str, ...], list[Run]] = {}
-    for run in runs:
+    for run in sorted(runs, key=variant):
         found.setdefault(run.ground, []).append(run)
     return list(found.values())
 
 
 def _effects(runs: Sequence[Run]) -> list[Table]:
-    """Return what single groups say of the comparisons; nothing where runs cannot be compared, which their table says."""
+    """Return what single groups say of the comparisons; nothing where runs cannot be compared, as their table says."""
     if len(runs) < 2:
         return []
     try:
-        return [effects_table(compare_runs(runs), runs[0])]
+        found = effects_table(compare_runs(runs), runs[0])
     except InputError:
         return []
+    name = variant(runs[0])
+    return [replace(found, title=f"{found.title} ({name})" if name else found.title)]
 
 
 def _over_datasets(runs: Sequence[Run], said: list[str]) -> Iterable[Item]:
     """Compare systems over the datasets of several runs, protocol by protocol."""
     alike: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
-        alike.setdefault((run.suite, str(run.manifest["protocol"]["variant"])), []).append(run)
-    for (suite, variant), own in alike.items():
+        alike.setdefault((run.suite, variant(run)), []).append(run)
+    for (suite, name), own in alike.items():
         if len({run.manifest["data_fingerprint"] for run in own}) < 2:
             continue
         try:
             tables = compare_datasets(own, Asked(ragged="dash"))
         except InputError as error:
-            said.append(f"{suite} {variant}".strip() + f": no comparison over datasets: {error}")
+            said.append(f"{suite} {name}".strip() + f": no comparison over datasets: {error}")
             continue
         yield from pictures.ranks_of_tables(tables)
         yield from (replace(table, name=f"{OVER}{table.name}") for table in tables)
@@ -172,14 +199,20 @@ def _home(item: Item) -> str | None:
         return KINDS.get(item.kind)
     if item.name.startswith(OVER):
         return "ranks"
-    return HOMES.get(re.sub(r"_\d+\Z", "", item.name), "more")
+    return HOMES.get(_base(item), "more")
+
+
+def _base(item: Item) -> str:
+    """Return the name of an item without the number of its ground."""
+    return re.sub(r"_\d+\Z", "", item.name)
 
 
 def _ordered(items: Sequence[Item]) -> list[Item]:
-    """Put the first table first, then figures, then the other tables."""
-    tables = [item for item in items if isinstance(item, Table)]
+    """Put the first table first, with those of its name on other grounds, then figures, then the other tables."""
     views = [item for item in items if isinstance(item, View)]
-    return [*tables[:1], *views, *tables[1:]]
+    tables = [item for item in items if isinstance(item, Table)]
+    first = [item for item in tables if _base(item) == _base(tables[0])]
+    return [*first, *views, *(item for item in tables if item not in first)]
 
 
 def _unique(item: Item, taken: dict[str, int]) -> Item:

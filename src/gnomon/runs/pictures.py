@@ -56,7 +56,7 @@ def intervals(runs: Sequence[Run]) -> list[View]:
     """Return a view for each leading measure that any system has a score of; runs are of one ground."""
     ordered = ranked(runs)
     notes = _without(ordered)
-    views = []
+    views: list[View] = []
     for measure in runs[0].measures:
         rows = [_interval(run, measure) for run in ordered[:MOST_SYSTEMS]]
         if all(row["value"] is None for row in rows):
@@ -65,9 +65,11 @@ def intervals(runs: Sequence[Run]) -> list[View]:
             (row["value"] for row in rows if row["value"] is not None), default=None
         )
         for row in rows:
-            row["best"] = len(rows) > 1 and row["value"] is not None and row["value"] == best
+            row["best"] = row["value"] == best and any(other["value"] not in (None, best) for other in rows)
         data = {"measure": titled(measure), **_shape(measure), "rows": rows}
-        views.append(View(f"intervals_{len(views) + 1}", f"{_of(runs[0])}: {titled(measure)}", "intervals", data, notes))
+        views.append(
+            View(f"intervals_{len(views) + 1}", f"{_of(runs[0])}: {titled(measure)}", "intervals", data, notes)
+        )
         if len(views) == LEADING:
             break
     return views
@@ -76,9 +78,9 @@ def intervals(runs: Sequence[Run]) -> list[View]:
 def _interval(run: Run, measure: Measure) -> dict[str, Any]:
     score = run.find(measure.name)
     if score is None:
-        return {"system": run.system, "value": None, "low": None, "high": None, "why": "not scored"}
+        return {"system": _name(run), "value": None, "low": None, "high": None, "why": "not scored"}
     value, low, high = (shown(number, measure) for number in (score.value, score.low, score.high))
-    return {"system": run.system, "value": value, "low": low, "high": high, "why": score.why or score.interval_why}
+    return {"system": _name(run), "value": value, "low": low, "high": high, "why": score.why or score.interval_why}
 
 
 def gap(table: Table) -> View | None:
@@ -126,7 +128,7 @@ def by_case(runs: Sequence[Run]) -> list[tuple[Measure, dict[str, dict[str, floa
     alike = [m for m in runs[0].measures[1:] if headline.name.endswith("]") and m.name.startswith(beneath + " ")]
     found = []
     for measure in (headline, *alike):
-        scores = {run.system: case_scores(run, measure) for run in ordered}
+        scores = {_name(run): case_scores(run, measure) for run in ordered}
         if any(scores.values()):
             found.append((measure, scores))
         if measure is headline and found:
@@ -136,7 +138,7 @@ def by_case(runs: Sequence[Run]) -> list[tuple[Measure, dict[str, dict[str, floa
 
 def strips(runs: Sequence[Run]) -> list[View]:
     """Return a view of the scores of single cases, where there are at least two; runs are of one ground."""
-    views = []
+    views: list[View] = []
     groups = _groups(runs)
     for measure, scores in by_case(runs):
         systems = [name for name, own in scores.items() if own][:12]
@@ -187,14 +189,14 @@ def worst(runs: Sequence[Run]) -> Table | None:
     if not found:
         return None
     groups, several = _groups(runs), len(found) > 1
-    systems = list(found[0][1])
+    systems, apart = list(found[0][1]), any(case != group for case, group in groups.items())
     rows: list[tuple[float, str, dict[str, Cell]]] = []
     for measure, scores in found:
         sign = 1.0 if measure.direction == "up" else -1.0
         cases = dict.fromkeys(case for own in scores.values() for case in own)
         for case in cases:
             own = [scores[name][case] for name in systems if case in scores[name]]
-            cells = {"case": Cell(case), "group": Cell(groups[case])}
+            cells = {"case": Cell(case), **({"group": Cell(groups[case])} if apart else {})}
             cells |= {"measure": Cell(titled(measure))} if several else {}
             cells |= {f"system:{name}": _score(scores[name].get(case)) for name in systems}
             rows.append((sign * math.fsum(own) / len(own), case, cells))
@@ -202,7 +204,7 @@ def worst(runs: Sequence[Run]) -> Table | None:
     first = column(found[0][0])
     columns = (
         Column("case", _case(runs[0])),
-        Column("group", runs[0].roster.level),
+        *((Column("group", runs[0].roster.level),) if apart else ()),
         *((Column("measure", "measure"),) if several else ()),
         *(Column(f"system:{name}", name, "score", first.unit, first.direction, first.digits) for name in systems),
     )
@@ -223,7 +225,8 @@ def ranks(runs: Sequence[Run]) -> list[View]:
     for measure in runs[0].measures:
         if getattr(measure, "dataset", ""):
             families.setdefault(dataclasses.replace(measure, dataset=""), []).append(measure)  # type: ignore[call-arg]
-    ordered, views = ranked(runs), []
+    ordered = ranked(runs)
+    views: list[View] = []
     for key, own in list(families.items())[:LEADING]:
         rows = [[None if (s := run.find(m.name)) is None else s.value for run in ordered] for m in own]
         found = rank_systems(rows, [run.system for run in ordered], direction=key.direction)
@@ -239,7 +242,7 @@ def ranks_of_tables(tables: Sequence[Table]) -> list[View]:
     by_name = {table.name: table for table in tables}
     if "friedman" not in by_name or "ranks" not in by_name:
         return []
-    views = []
+    views: list[View] = []
     for test in by_name["friedman"].rows:
         distance: Any = test["critical_difference"].value if "critical_difference" in test else None
         if distance is None:
@@ -310,7 +313,10 @@ def _named(path: Sequence[str]) -> str:
     'sup-1 motionsense fine-tuned 2'
     """
     empty = {"tasks", "curve", "curves", "training", "answered", "fitted"}
-    return " ".join(word.replace("_", "-" if word == "fine_tuned" else " ") for word in path if word not in empty) or "training"
+    return (
+        " ".join(word.replace("_", "-" if word == "fine_tuned" else " ") for word in path if word not in empty)
+        or "training"
+    )
 
 
 def _thinned(values: Sequence[float]) -> dict[str, list[float]]:
@@ -378,6 +384,11 @@ def _groups(runs: Sequence[Run]) -> dict[str, str]:
 def _case(run: Run) -> str:
     """Name a case for people: it is the group where every group has one case."""
     return run.roster.level if len(set(run.roster.groups)) == len(run.roster) else "case"
+
+
+def _name(run: Run) -> str:
+    """Return the name of a system without its variant, which the title says."""
+    return run.system.removesuffix(f" [{run.manifest['protocol']['variant']}]")
 
 
 def _of(run: Run) -> str:

@@ -5,7 +5,7 @@
 
 import { Scrub } from "./motion_scrub.js";
 import { Stage } from "./space.js";
-import { Camera, bounds, dot3, dressed, node, palette, still } from "./space_camera.js";
+import { Camera, bounds, dot3, dressed, mix, node, palette, still } from "./space_camera.js";
 
 const RATES = [5, 10, 15, 30, 60];
 const UPS = { "+x": [1, 0, 0], "-x": [-1, 0, 0], "+y": [0, 1, 0], "-y": [0, -1, 0], "+z": [0, 0, 1], "-z": [0, 0, -1] };
@@ -215,11 +215,15 @@ class Motion {
 
   /** Step back where a body of this frame would be outside of the picture. */
   include() {
-    const places = [];
-    this.view.predictions.forEach(({ joints }, k) => this.seen[k] && this.view.joints.forEach((_, i) => places.push(this.joint(joints, i))));
-    const far = places.filter((place) => place.every(Number.isFinite)).map((place) => Math.hypot(...place.map((value, axis) => value - this.camera.target[axis])));
-    const needed = Math.min(8 * this.camera.home.distance, 2.4 * Math.max(0, ...far));
-    if (needed > this.camera.distance) this.camera.fly(this.camera.target, needed);
+    const shown = [this.view.truth, ...this.view.predictions.filter((_, k) => this.seen[k]).map(({ joints }) => joints)];
+    const places = shown.flatMap((joints) => this.view.joints.map((_, i) => this.joint(joints, i)));
+    const good = places.filter((place) => place.every(Number.isFinite));
+    if (!good.length) return;
+    const low = [0, 1, 2].map((axis) => Math.min(...good.map((place) => place[axis])));
+    const high = [0, 1, 2].map((axis) => Math.max(...good.map((place) => place[axis])));
+    const needed = 1.15 * Math.hypot(...high.map((value, axis) => value - low[axis]));
+    if (needed <= this.camera.home.distance) return;
+    this.camera.fly(low.map((value, axis) => (value + high[axis]) / 2), Math.min(needed, 10 * this.camera.home.distance));
   }
 
   toggle() {
@@ -267,8 +271,9 @@ class Motion {
     const away = places.map((place, i) => (good[i] ? stage.project(place)[2] : 0));
     const bones = this.view.bones.filter(([i, j]) => good[i] && good[j]);
     bones.sort(([a, b], [c, d]) => away[c] + away[d] - away[a] - away[b]);
-    for (const [i, j] of bones) stage.line(places[i], places[j], look);
-    places.forEach((place, i) => { if (good[i]) stage.disc(place, ring ? 2.6 : 3, look.colour, ring); });
+    const size = Math.max(0.3, Math.min(1.4, stage.ratio / stage.dpr / 200));
+    for (const [i, j] of bones) stage.line(places[i], places[j], { ...look, width: Math.max(1.8, look.width * size) });
+    places.forEach((place, i) => { if (good[i]) stage.disc(place, (ring ? 2.6 : 3) * size, look.colour, ring); });
   }
 
   paint(stage) {
@@ -276,7 +281,7 @@ class Motion {
     const sensor = stage.project([0, 0, 0]);
     if (sensor[2] > 0) stage.label([0, 0, 0], "◇ sensor", this.colours.muted);
     if (this.on.links) {
-      const look = { colour: this.colours.muted, width: 1, dash: [] };
+      const look = { colour: mix(this.colours.muted, this.colours.paper, 0.4), width: 1 };
       predictions.forEach(({ joints }, k) => this.seen[k] && this.view.joints.forEach((_, i) => {
         const [p, q] = [this.joint(truth, i), this.joint(joints, i)];
         if (p.every(Number.isFinite) && q.every(Number.isFinite)) stage.line(p, q, look);

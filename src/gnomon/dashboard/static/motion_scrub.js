@@ -14,8 +14,7 @@ export class Scrub {
     this.canvas.setAttribute("aria-valuemax", String(this.count));
     host.append(this.canvas);
     this.context = this.canvas.getContext("2d");
-    this.most = 1e-9;
-    for (const { error } of view.predictions) for (const value of error) if (value > this.most) this.most = value;
+    this.largest = view.predictions.map(({ error }) => error.reduce((most, value) => (value > most ? value : most), 1e-9));
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.canvas);
     const drag = (event) => options.go(this.at(event.clientX - this.canvas.getBoundingClientRect().left));
@@ -61,14 +60,15 @@ export class Scrub {
     ctx.setTransform(dpr, 0, 0, dpr, 0, 0);
     ctx.fillStyle = css(colours.paper);
     ctx.fillRect(0, 0, wide, high);
-    const level = (value) => high - 4 - ((high - 26) * value) / this.most;
+    const most = Math.max(...this.largest.filter((_, k) => seen[k] || k === first));
+    const level = (value) => high - 4 - ((high - 26) * value) / most;
     this.dropped(ctx, this.view.predictions[first].valid, high, colours);
     this.view.predictions.forEach(({ error }, k) => {
       if (seen[k] || k === first) this.curve(ctx, error, level, colours[`c${k % 10}`], k === first, DASHES[k % DASHES.length]);
     });
     ctx.font = "11px system-ui, sans-serif";
     ctx.fillStyle = css(colours.muted);
-    const top = `${this.most.toFixed(0)} mm`;
+    const top = `${most.toFixed(0)} mm`;
     ctx.fillText(top, this.place(worst) > wide / 2 ? SIDE : wide - SIDE - ctx.measureText(top).width, 12);
     this.marks(ctx, frame, worst, high, wide, colours);
     this.canvas.setAttribute("aria-valuenow", String(frame + 1));

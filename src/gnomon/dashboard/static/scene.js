@@ -22,6 +22,8 @@ const PATHS = {
   confused: "M12 3l5 5l-5 5l-5-5z", solid: "M1 8h22", dashed: "M1 8h6M10 8h6M19 8h4",
 };
 
+const TRUTH = "(truth)"; // in an address: no system
+
 const number = (value, digits = 2) => (value === null || value === undefined ? "–" : value.toFixed(digits));
 const vertex = (box, i) => [box.corners[3 * i], box.corners[3 * i + 1], box.corners[3 * i + 2]];
 
@@ -40,7 +42,8 @@ class Scene {
   constructor(host, view, state) {
     Object.assign(this, { view, state });
     this.systems = view.systems ?? [];
-    this.system = this.systems.includes(state.get("system", "")) ? state.get("system", "") : (this.systems[0] ?? "");
+    const asked = state.get("system", "");
+    this.system = this.systems.includes(asked) ? asked : asked === TRUTH ? "" : (this.systems[0] ?? "");
     this.on = {
       truth: state.get("truth", "1") !== "0",
       predicted: state.get("predicted", "1") !== "0",
@@ -54,6 +57,7 @@ class Scene {
     this.build();
     this.frame();
     this.refresh();
+    if (this.chosen >= 0) this.say(view.boxes[this.chosen]);
     this.retheme = () => { this.colours = palette(); this.refresh(); };
     document.addEventListener("gnomon-theme", this.retheme);
   }
@@ -65,13 +69,9 @@ class Scene {
     const panes = node("div", { class: view.clouds.length > 1 ? "space-panes" : "space-panes single" });
     this.stages = view.clouds.map((cloud) => this.pane(panes, cloud));
     this.list = node("ul", { class: "space-boxes" });
-    const facts = node("dl", { class: "space-facts" });
-    for (const [name, value] of Object.entries(view.facts ?? {})) {
-      const said = typeof value === "number" && !Number.isInteger(value) ? value.toFixed(3) : String(value ?? "not known");
-      facts.append(node("dt", { text: name }), node("dd", { text: said }));
-    }
+    this.facts = node("dl", { class: "space-facts" });
     const boxes = node("section", {}, node("h3", { text: "Boxes" }), this.list);
-    const lower = node("div", { class: "space-lower" }, boxes, node("section", {}, node("h3", { text: "Scene" }), facts));
+    const lower = node("div", { class: "space-lower" }, boxes, node("section", {}, node("h3", { text: "Scene" }), this.facts));
     this.root.append(this.bar(), this.legend, panes, this.status, lower);
     this.root.append(node("p", { class: "space-keys", text: "Drag or arrow keys turn, shift moves, wheel or + and − zoom, 0 resets, n and p go to the next and previous box." }));
   }
@@ -79,7 +79,7 @@ class Scene {
   bar() {
     const bar = node("div", { class: "space-bar" });
     if (this.systems.length > 1) {
-      const select = node("select", { onchange: () => { this.system = select.value; this.set({ system: this.system }); } });
+      const select = node("select", { onchange: () => { this.system = select.value; this.set({ system: this.system || TRUTH }); } });
       for (const name of this.systems) select.append(node("option", { value: name, text: name, selected: name === this.system }));
       select.append(node("option", { value: "", text: "truth alone", selected: this.system === "" }));
       bar.append(node("label", { text: "System " }, select));
@@ -153,6 +153,7 @@ class Scene {
     });
     this.stages.forEach((stage, i) => stage.show(this.view.clouds[i].points, this.codes(this.view.clouds[i]), styles));
     this.tell();
+    this.know();
     this.listed();
   }
 
@@ -164,6 +165,18 @@ class Scene {
       counts[code] ? node("li", {}, glyph(role, role), `${name} (${counts[code].toLocaleString("en")})`) : "");
     const lines = [["solid", "true box"], ["dashed", "predicted box"]];
     this.legend.replaceChildren(...items, ...lines.map(([path, text]) => node("li", {}, glyph(path, "ink"), text)));
+  }
+
+  /** Fill the facts: those of the scene, and of the chosen system where names begin with that of one. */
+  know() {
+    const items = [];
+    for (const [name, value] of Object.entries(this.view.facts ?? {})) {
+      const owner = this.systems.length > 1 ? this.systems.find((system) => name.startsWith(`${system}: `)) : undefined;
+      if (owner !== undefined && owner !== this.system) continue;
+      const said = typeof value === "number" && !Number.isInteger(value) ? value.toFixed(3) : String(value ?? "not known");
+      items.push(node("dt", { text: owner === undefined ? name : name.slice(owner.length + 2) }), node("dd", { text: said }));
+    }
+    this.facts.replaceChildren(...items);
   }
 
   /** Fill the list of boxes, errors first. */

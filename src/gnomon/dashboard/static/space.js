@@ -230,7 +230,7 @@ export class Stage {
     const ctx = this.context;
     ctx.beginPath();
     ctx.arc(x, y, radius * this.dpr, 0, 2 * Math.PI);
-    ctx.lineWidth = 1.5 * this.dpr;
+    ctx.lineWidth = Math.min(1.5, radius / 1.5) * this.dpr;
     ctx.fillStyle = ring ? css(this.colours.paper) : css(colour);
     ctx.fill();
     ctx.strokeStyle = css(colour);

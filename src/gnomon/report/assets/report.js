@@ -1,4 +1,4 @@
-// What a page does for its reader: tables that sort, and a button for dark and light. It works without: tables are whole
+// What a page does for its reader: tables that sort, a button for dark and light, folded notes that print. It works without: tables are whole
 // and the system's choice of colours holds. The dashboard loads the same file; content that comes later is taken in on
 // the event "gnomon-content" of the document, and "gnomon-theme" says that the colours have changed.
 (function () {
@@ -88,9 +88,14 @@
     document.querySelectorAll("button[data-action=theme]").forEach(themed);
   }
 
+  function unfold() {
+    document.querySelectorAll("details").forEach((item) => { item.open = true; });
+  }
+
   const kept = remembered();
   if (kept === "dark" || kept === "light") root.dataset.theme = kept;
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changed);
+  addEventListener("beforeprint", unfold);
   document.addEventListener("gnomon-content", take);
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", take);
   else take();

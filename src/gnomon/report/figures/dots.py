@@ -11,7 +11,6 @@ from gnomon.report.figures.style import (
     INK,
     PALETTE,
     ROW,
-    SMALL,
     VERMILION,
     WIDTH,
     Spec,
@@ -25,7 +24,7 @@ from gnomon.report.figures.style import (
     written,
 )
 
-PLOT = WIDTH - GUTTER - 100
+PLOT = WIDTH - GUTTER - 170
 """Pixels of the scale; the rest is for names at the left and numbers at the right."""
 BAND = 34
 """Pixels of a strip."""
@@ -49,7 +48,14 @@ def intervals(data: Mapping[str, Any]) -> Spec:
         },
         {
             "data": values(ends),
-            "mark": {"type": "tick", "color": PALETTE[0], "thickness": 2, "size": 10, "orient": "vertical"},
+            "mark": {
+                "type": "tick",
+                "color": PALETTE[0],
+                "thickness": 2,
+                "size": 10,
+                "opacity": 1,
+                "orient": "vertical",
+            },
             "encoding": {"x": x, "y": at("y")},
         },
         _points([row for row in drawn if not row.get("best")], x, "circle", PALETTE[0], 70),
@@ -92,7 +98,10 @@ def _panel(panel: Mapping[str, Any], first: str, last: str, with_key: bool) -> S
 def _key(first: str, last: str) -> list[Spec]:
     """Return what the two shapes mean, above the first panel."""
     x: list[Spec] = [{"value": 6}, {"value": PLOT / 2}]
-    marks = ({"shape": "circle", "color": PALETTE[0], "filled": False}, {"shape": "square", "color": VERMILION})
+    marks: list[Spec] = [
+        {"shape": "circle", "color": PALETTE[0], "filled": False},
+        {"shape": "square", "color": VERMILION},
+    ]
     layers: list[Spec] = []
     for place, mark, name in zip(x, marks, (first, last), strict=True):
         point = {"type": "point", "size": 80, "strokeWidth": 2, "opacity": 1, "filled": True, **mark}
@@ -122,11 +131,20 @@ def strips(data: Mapping[str, Any]) -> Spec:
         },
         {
             "data": values(middles),
-            "mark": {"type": "tick", "color": VERMILION, "thickness": 3, "size": BAND - 6, "orient": "vertical"},
+            "mark": {
+                "type": "tick",
+                "color": VERMILION,
+                "thickness": 3,
+                "opacity": 0.9,
+                "size": BAND - 6,
+                "orient": "vertical",
+            },
             "encoding": {"x": x, "y": at("y")},
         },
         texts([{"y": top[s] + BAND / 2, "label": named(s)} for s in systems], -10),
-        texts([{"y": top[s] + BAND / 2, "label": f"mean {written(means[s], digits)}"} for s in systems], PLOT + 10, "left"),
+        texts(
+            [{"y": top[s] + BAND / 2, "label": f"mean {written(means[s], digits)}"} for s in systems], PLOT + 10, "left"
+        ),
     ]
     return whole(PLOT, max(1, len(systems)) * BAND, layers)
 
@@ -173,7 +191,5 @@ def _moved(row: Mapping[str, Any]) -> str:
     if row["first"] is None or row["last"] is None:
         return "undefined"
     moved = row["last"] - row["first"]
-    return f"{moved:+.3g}" if moved else "0"
-
-
-__all__ = ["SMALL", "gap", "intervals", "strips"]
+    least = 1e-9 * max(abs(row["first"]), abs(row["last"]))
+    return f"{moved:+.3g}" if abs(moved) > least else "no change"

@@ -23,14 +23,17 @@ WIDTH = 640
 """Pixels across, about; every figure is legible at this width."""
 GUTTER = 170
 """Pixels for names at the left."""
-SIZE = 12
-SMALL = 11
-ROW = 26
+PADDING = {"left": 20, "right": 24, "top": 6, "bottom": 6}
+"""Room for fonts that are wider than the one that the places of texts were measured with."""
+SIZE = 13
+SMALL = 12
+ROW = 28
 """Pixels of a row."""
 MOST_LETTERS = 26
 """Of a name that stands in the gutter."""
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A7500", "#7A4A9E")
-CALM = "#009E73"
+CALM = "#7DBBA5"
+"""A pale bluish green, for what is right and asks for no attention."""
 BLUE, VERMILION = "#0072B2", "#D55E00"
 DASHES: tuple[list[int], ...] = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [4, 4], [10, 3], [1, 3], [6, 2, 1, 2, 1, 2])
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right", "triangle-left")
@@ -69,7 +72,7 @@ def finished(spec: Spec, title: str) -> Spec:
     }
     heading = {"title": {"text": wrapped(title), "frame": "bounds"}} if title else {}
     schema = {"$schema": "https://vega.github.io/schema/vega-lite/v5.json"}
-    return {**schema, "config": config, "padding": 4, "autosize": "pad", **heading, **spec}
+    return {**schema, "config": config, "padding": PADDING, "autosize": "pad", **heading, **spec}
 
 
 def wrapped(title: str, most: int = 84) -> list[str]:
@@ -121,6 +124,8 @@ def span(numbers: Iterable[float | None], *, bounds: Sequence[float] = (), share
 
     >>> span([0.42, 0.91])
     [0.4, 0.95]
+    >>> span([0, 100])
+    [0.0, 110.0]
     >>> span([])
     [0.0, 1.0]
     """
@@ -129,7 +134,9 @@ def span(numbers: Iterable[float | None], *, bounds: Sequence[float] = (), share
         return list(map(float, bounds)) or [0.0, 1.0]
     low, high = min(known), max(known)
     room = (high - low) * share or abs(high) * 0.1 or 0.5
-    step = 10 ** math.floor(math.log10(high - low + 2 * room)) / 2
+    rough = (high - low + 2 * room) / 12
+    magnitude = 10.0 ** math.floor(math.log10(rough))
+    step = next(own * magnitude for own in (1, 2, 5, 10) if own * magnitude >= rough * (1 - 1e-9))
     first, last = math.floor((low - room) / step + 1e-9) * step, math.ceil((high + room) / step - 1e-9) * step
     if low >= 0 > first:
         first = 0.0

@@ -28,8 +28,8 @@ def _curves(data: Data) -> str:
 
 
 def _gap(data: Data) -> str:
-    n = sum(len(panel["rows"]) for panel in data["panels"])
-    return f"{counted(n, 'pair')} of {' and '.join(map(str, data['names']))} over {counted(len(data['panels']), 'measure')}."
+    pairs = counted(sum(len(panel["rows"]) for panel in data["panels"]), "pair")
+    return f"{pairs} of {' and '.join(map(str, data['names']))} over {counted(len(data['panels']), 'measure')}."
 
 
 def _heat(data: Data) -> str:
@@ -41,8 +41,8 @@ def _heat(data: Data) -> str:
 def _intervals(data: Data) -> str:
     digits = int(data.get("digits", 3))
     said = [f"{named(row['system'])} {written(row['value'], digits)}" for row in data["rows"][:4]]
-    more = len(data["rows"]) - len(said)
-    return f"{data['measure']} of {counted(len(data['rows']), 'system')}: {', '.join(said)}{f' and {more} more' if more > 0 else ''}."
+    said += [f"and {len(data['rows']) - 4} more"] if len(data["rows"]) > 4 else []
+    return f"{data['measure']} of {counted(len(data['rows']), 'system')}: {', '.join(said)}."
 
 
 def _matrix(data: Data) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
 from gnomon.core.partition import ALL, PARTS, PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -21,7 +21,7 @@ OUT = Option(
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOptions(ScoringOptions):
+class ChangeOptions(ExhibitOptions, ScoringOptions):
     """What both verbs that end in scores accept."""
 
     out: Annotated[str, OUT] = "runs"

@@ -22,7 +22,6 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import by_family
 from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
-from gnomon.intake.clouds import Cloud
 from gnomon.intake.faults import shown
 from gnomon.intake.sources import check_names, named
 from gnomon.measures import boxes as box_measures
@@ -34,6 +33,7 @@ from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.change import indoorcd
+from gnomon.suites.change.exhibits import Judged, Keeper, Scans
 from gnomon.suites.change.files import MARK, Dataset, Scene, read_dataset
 from gnomon.suites.change.labels import by_boxes
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions
@@ -101,11 +101,11 @@ def evaluate(
     """Tally systems, each in a variant; ``split``: how scenes are split, by variant; ``notes``: what was left out."""
     books = [_Book(system, variant, options, (split or {}).get(variant, {})) for system, variant in asked]
     for scene in scenes:
-        truth = _Truth(scene, options.invalid)
+        truth = _Truth(scene, options)
         for book in books:
             found = book.system.predictions.get(scene.id)
             if found is not None:
-                book.add(scene, found, truth.points(found))
+                book.add(scene, found, truth.points(found), truth.scans())
     data, inputs = _data_digest(scenes), _inputs(scenes)
     made = [book.evaluation(scenes, data, inputs, coverage(book.system)) for book in books]
     gaps = tuple(Finding("dataset-gaps", "info", "dataset", note, "complete the dataset") for note in notes)
@@ -115,23 +115,25 @@ def evaluate(
 class _Truth:
     """The classes of the points of a scene, read once; files of them are held against the scans."""
 
-    def __init__(self, scene: Scene, invalid: str) -> None:
-        self.scene, self.invalid = scene, invalid
-        self.clouds: tuple[Cloud, Cloud] | None = None
+    def __init__(self, scene: Scene, options: ChangeOptions) -> None:
+        self.scene, self.options = scene, options
+        self._scans: Scans | None = None
         self.true: PointLabels | None = None
 
     def points(self, prediction: Prediction) -> tuple[PointLabels, PointLabels]:
         """Return true and predicted classes of the points of both scans, one after another."""
-        clouds = self._read()
+        clouds = self.scans().clouds
         if self.true is None:
             self.true = _labels(self.scene.point_labels(*clouds))
         found = prediction.point_labels(*clouds)
         return self.true, _labels(found or by_boxes(prediction.boxes, *(cloud.points for cloud in clouds)))
 
-    def _read(self) -> tuple[Cloud, Cloud]:
-        if self.clouds is None:
-            self.clouds = self.scene.clouds(invalid=self.invalid)
-        return self.clouds
+    def scans(self) -> Scans:
+        """Return both scans, read once."""
+        if self._scans is None:
+            clouds = self.scene.clouds(invalid=self.options.invalid)
+            self._scans = Scans(self.scene.id, clouds, self.options.seed)
+        return self._scans
 
 
 def _labels(codes: tuple[Array, Array]) -> PointLabels:
@@ -151,8 +153,10 @@ class _Book:
         self.rows: dict[str, list[Tallies]] = {name: [] for name in self.families}
         self.ledgers: list[Ledger] = []
         self.done: list[Scene] = []
+        self.boxes = next(name for name, measure in self.families.items() if measure.signal is Boxes)
+        self.keeper = Keeper(0 if options.out == "none" else options.exhibits, options.iou_threshold, matching)
 
-    def add(self, scene: Scene, found: Prediction, points: tuple[PointLabels, PointLabels]) -> None:
+    def add(self, scene: Scene, found: Prediction, points: tuple[PointLabels, PointLabels], scans: Scans) -> None:
         """Tally one scene."""
         signals: dict[type, tuple[Any, Any]] = {
             Boxes: (scene.boxes, found.boxes),
@@ -163,6 +167,7 @@ class _Book:
             self.rows[name].append(measure.tally(*signals[measure.signal]))
         self.ledgers.append(box_measures.detections(scene.boxes, found.boxes))
         self.done.append(scene)
+        self.keeper.offer(Judged(scene, found, points, self.rows[self.boxes][-1]), scans)
 
     def evaluation(
         self, scenes: Sequence[Scene], data: str, inputs: Sequence[Mapping[str, Any]], coverage: Mapping[str, Any]
@@ -190,6 +195,7 @@ class _Book:
             inputs=tuple(inputs),
             options={**opt.record(self.options), "variant": self.variant, "source": self.system.where},
             facts={**self._facts(predictions), **self.system.facts},
+            files=self.keeper.files(len(self.done)),
         )
 
     def _stacked(self, name: str, parts: Sequence[Tallies]) -> Tallies:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import pyarrow as pa
 
 from gnomon.core.errors import counted, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.intake.tables import read_table
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
 from gnomon.suites.episode.features.blocks import NAMES
@@ -353,28 +357,39 @@ def gate_table(run: Run) -> Table:
     return Table("gate", f"episode: scale-up gate ({state})", columns, rows, (f"artefacts: {facts['artefacts']}",))
 
 
-def confusions(run: Run) -> list[Table | View]:
-    """Return a confusion matrix for every task with few classes."""
-    if run.table is None:
+def confusions(run: Run) -> list[View]:
+    """Return a confusion matrix for every task with few classes; ``(none)`` is the column of missing answers."""
+    answers = _answers(run)
+    if answers is None:
         return []
-    found: list[Table | View] = []
-    rows = run.table.select(["task", "truth", "prediction"]).to_pylist()
+    found = []
+    rows = [row for row in answers.to_pylist() if row["truth"]]
     for task in run.manifest["protocol"]["tasks"]:
         if TASKS[task].kind not in ("label", "binary", "pair"):
             continue
-        own = [row for row in rows if row["task"] == task]
-        classes = sorted({value for row in own for value in (row["truth"], row["prediction"]) if value})
-        if not own or len(classes) > LARGEST_MATRIX:
+        pairs = Counter((row["truth"], row["prediction"] or "") for row in rows if row["task"] == task)
+        classes = sorted({label for pair in pairs for label in pair if label})
+        if not pairs or len(classes) > LARGEST_MATRIX:
             continue
-        place = {label: index for index, label in enumerate(classes)}
-        counts = [[0] * len(classes) for _ in classes]
-        for row in own:
-            if row["prediction"]:
-                counts[place[row["truth"]]][place[row["prediction"]]] += 1
-        found.append(
-            View(f"confusion {task}", "matrix", f"{task}: truth by answer", {"classes": classes, "counts": counts})
-        )
+        answered = [*classes, *([""] if any(not answer for _, answer in pairs) else [])]
+        data = {
+            "labels": classes,
+            "predicted": [label or "(none)" for label in answered],
+            "counts": [[pairs[truth, answer] for answer in answered] for truth in classes],
+        }
+        found.append(View(f"confusion_{task}", f"episode: {task}, truth by answer of {_name(run)}", "matrix", data))
     return found
+
+
+def _answers(run: Run) -> pa.Table | None:
+    """Return what was answered: of a run in memory, or from its directory; None where neither is there."""
+    columns = ["task", "truth", "prediction"]
+    if run.table is not None:
+        return run.table.select(columns)
+    path = None if run.path is None else run.path / "predictions.parquet"
+    if path is None or not path.is_file():
+        return None
+    return read_table(path, text=columns, columns=columns)
 
 
 def _score(run: Run, measure: Measure, task: str) -> Cell:

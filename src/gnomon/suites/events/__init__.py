@@ -19,6 +19,7 @@ SUITE = Suite(
         ),
     },
     tables="gnomon.suites.events.views:tables",
+    exhibit="gnomon.suites.events.exhibits:shown",
     demo="gnomon.suites.events.demo:steps",
     tuning=Tuning(systems="recognizers", parameters="gnomon.suites.events.recognizers:parameters"),
 )

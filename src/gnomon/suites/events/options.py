@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
 from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -13,7 +13,7 @@ VARIANTS = ("published", "strict", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ScoringOptions):
+class ScoreOptions(ExhibitOptions, ScoringOptions):
     """``gnomon score events``."""
 
     truth: Annotated[tuple[str, ...], Option("truth file (JSON); may be repeated", metavar="FILE")]
@@ -42,7 +42,7 @@ class ScoreOptions(ScoringOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(PartOptions, EngineOptions):
+class RunOptions(PartOptions, ExhibitOptions, EngineOptions):
     """``gnomon run events``."""
 
     truth: Annotated[tuple[str, ...], Option("truth files (JSON)", metavar="TRUTH...", argument=True)]

@@ -23,7 +23,7 @@ from gnomon.core.systems import Spec, split
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.runs.run import INPUTS, Evaluation
-from gnomon.suites.events import files, parts, perfboard, recognizers, samples, scoring, training
+from gnomon.suites.events import exhibits, files, parts, perfboard, recognizers, samples, scoring, training
 from gnomon.suites.events.options import RunOptions, ScoreOptions
 from gnomon.suites.events.times import Stretch
 from gnomon.suites.events.training import Digests, Training
@@ -122,6 +122,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         background=options.background,
         missing="skip",
     )
+    keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     evaluations, systems = [], []
     given = fingerprint([[case.id, *work.digests[training.key(case)].data] for case in work.cases])
     for name, spec in work.systems.items():
@@ -130,7 +131,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         systems.append(scoring.System(name, name, results))
         trained = spec.name in work.learners
         system = {"recognizer": name, "parameters": dict(spec.parameters), "source": work.identities[spec.name]}
-        for evaluation in scoring.evaluate(work.cases, systems[-1], asked):
+        for evaluation in scoring.evaluate(work.cases, systems[-1], asked, keeper):
             kept = [f for f in evaluation.findings if f.id != "outside-window"]
             evaluations.append(
                 replace(

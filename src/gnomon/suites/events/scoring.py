@@ -20,7 +20,7 @@ from gnomon.intake.sources import check_names, named
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import files, perfboard, summaries
+from gnomon.suites.events import exhibits, files, perfboard, summaries
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.protocol import POOLED, protocol
 from gnomon.suites.events.times import Stretch, place
@@ -51,19 +51,23 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
     systems = [System(name, path, _results(path, cases, options)) for name, path in sources]
-    evaluations = [evaluation for system in systems for evaluation in evaluate(cases, system, options)]
+    keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
+    evaluations = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
     if options.export_perfboard:
         perfboard.write(options.export_perfboard, cases, systems, options.variant)
     return evaluations
 
 
-def evaluate(cases: Sequence[files.TruthCase], system: System, options: ScoreOptions) -> list[Evaluation]:
-    """Tally one system in every asked variant."""
+def evaluate(
+    cases: Sequence[files.TruthCase], system: System, options: ScoreOptions, keeper: exhibits.Keeper
+) -> list[Evaluation]:
+    """Tally one system in every asked variant, and keep its worst recordings."""
     cases, system = _foreground(cases, system, options.background)
     scored = [case for case in cases if case.id in system.results]
     roster = _roster(scored, level(cases, options.group), options)
     variants = ("published", "strict") if options.variant == "both" else (options.variant,)
-    return [_evaluation(cases, scored, roster, system, variant, options) for variant in variants]
+    found = [_evaluation(cases, scored, roster, system, variant, options) for variant in variants]
+    return [replace(one, files=keeper.files(scored, system.results, one.tallies)) for one in found]
 
 
 def _foreground(

@@ -18,5 +18,6 @@ SUITE = Suite(
         "simulate": Verb(SimulateOptions, "gnomon.suites.skeleton.simulate:simulate", "write generated predictions"),
     },
     tables="gnomon.suites.skeleton.views:tables",
+    exhibit="gnomon.suites.skeleton.exhibits:shown",
     demo="gnomon.suites.skeleton.demo:steps",
 )

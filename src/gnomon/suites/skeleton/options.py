@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
 
 VARIANTS = ("published", "strict", "both")
 MODES = ("seq_lidar_ref", "multi_sensor")
@@ -18,7 +18,7 @@ ENCODINGS = ("absT_quaR_FoV",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ScoringOptions):
+class ScoreOptions(ExhibitOptions, ScoringOptions):
     """``gnomon score skeleton`` and ``gnomon run skeleton``."""
 
     pred_file: Annotated[

@@ -22,6 +22,7 @@ from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.skeleton import calibration, files, findings, sequences, summaries
+from gnomon.suites.skeleton.exhibits import Keeper
 from gnomon.suites.skeleton.files import KEPT, REASONS, Predictions
 from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.options import ScoreOptions
@@ -175,6 +176,8 @@ def _evaluate(
     count = len(source.sequences.named)
     bones = summaries.parse_bones(options.bones, len(source.joints))
     tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones, source.root)
+    roster = _roster(source.sequences)
+    keeper = Keeper(0 if options.out == "none" else options.exhibits, source.sequences, roster.ids)
     empty = np.empty((0, len(source.joints), 3))
     blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
     fields = {name: array.copy() for name, array in blank.fields.items()}
@@ -186,7 +189,7 @@ def _evaluate(
         for name, array in part.fields.items():
             fields[name][present] = array
         tracker.add(block, aligned)
-    roster = _roster(source.sequences)
+        keeper.offer(block, aligned)
     found = findings.look(projector, tracker, options.seed)
     record = settled.record()
     tags = tuple(roster.tags)
@@ -216,6 +219,7 @@ def _evaluate(
             "cameras": summaries.cameras(projector),
             **({DIFFERS: findings.differs(projector)} if variant == "strict" else {}),
         },
+        files=keeper.files(source.joints, bones),
     )
 
 

@@ -33,6 +33,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
         cameras(ordered),
         common.by_slice(runs, SHOWN[:3]),
         per_joint(ordered),
+        heat(ordered),
         per_sequence(ordered),
         settings(ordered),
         *(lines(run) for run in ordered),
@@ -171,6 +172,23 @@ def per_joint(runs: Sequence[Run]) -> Table | None:
     ]
     scores = (run.find(measure.name) for run in runs for measure in joints)
     return Table("joints", "skeleton: MPJPE by joint", columns, tuple(rows), common.interval_notes(runs[0], scores))
+
+
+def heat(runs: Sequence[Run]) -> View | None:
+    """MPJPE by joint and system, as a picture."""
+    joints = [measure for measure in runs[0].measures if isinstance(measure, JointMPJPE)]
+    if not joints:
+        return None
+    found = [[run.find(measure.name) for measure in joints] for run in runs]
+    values = [[None if score is None or score.value is None else MM * score.value for score in row] for row in found]
+    data = {
+        "rows": [run.system for run in runs],
+        "columns": [measure.joint for measure in joints],
+        "values": values,
+        "unit": "mm",
+        "low_is_good": True,
+    }
+    return View("joint_heat", "skeleton: MPJPE by joint and system", "heat", data)
 
 
 def per_sequence(runs: Sequence[Run]) -> Table:
