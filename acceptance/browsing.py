@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 FLAGS = (
@@ -44,9 +45,22 @@ def chromium() -> Iterator:
             browser.close()
 
 
+@dataclass(frozen=True)
+class Served:
+    """A dashboard that listens."""
+
+    address: str
+    process: int
+
+    def memory(self) -> float:
+        """Return the most memory that it ever had, in MB."""
+        lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
+        return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
+
+
 @contextlib.contextmanager
-def served(folder: Path, *more: str) -> Iterator[str]:
-    """Serve a folder of runs on any free port of loopback and give the address."""
+def served(folder: Path, *more: str) -> Iterator[Served]:
+    """Serve a folder of runs on any free port of loopback."""
     command = [str(Path(sys.executable).parent / "gnomon"), "serve", "--runs", str(folder), "--port", "0", *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
@@ -55,7 +69,7 @@ def served(folder: Path, *more: str) -> Iterator[str]:
         found = re.search(r"http://\S+", line)
         if found is None:
             raise RuntimeError(f"the dashboard did not start: {line}")
-        yield found[0]
+        yield Served(found[0].rstrip("/"), process.pid)
     finally:
         process.terminate()
         try:

@@ -4,13 +4,14 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 from acceptance.browsing import chromium, served
 from acceptance.list_thousand_runs import RUNS, populate
 from acceptance.support import Promise
 
 
-def shown(page, address: str) -> float:
+def shown(page: Any, address: str) -> float:
     """Return the seconds from asking for a page to its being loaded and laid out."""
     start = time.perf_counter()
     page.goto(address, wait_until="load")
@@ -25,15 +26,15 @@ def main() -> None:
         populate(folder)
         page = browser.new_page()
         begun = time.perf_counter()
-        with served(folder) as address:
+        with served(folder) as server:
             started = time.perf_counter() - begun
-            first = shown(page, address)
+            first = shown(page, server.address)
             print(f"   the server was ready after {started:.2f} s, its first page after {first:.2f} s more")
             rows = page.locator("table.runs tbody tr").count()
-            times = [shown(page, address) for _ in range(5)]
+            times = [shown(page, server.address) for _ in range(5)]
             search = page.locator("#search")
             search.fill("system0123")
-            page.locator('.count', has_text='1 of').wait_for()
+            page.locator(".count", has_text="1 of").wait_for()
             found = page.locator("table.runs tbody tr").count()
         promise.figure("runs listed", rows, str(RUNS), rows == RUNS)
         promise.at_most("seconds from the address to the first list, laid out (nothing read before)", first, 1.0)

@@ -99,5 +99,5 @@ def runs(tmp_path_factory):
 @pytest.fixture(scope="session")
 def dashboard(runs):
     """The address of a dashboard over these runs."""
-    with served(runs) as address:
-        yield address.rstrip("/")
+    with served(runs) as server:
+        yield server.address

@@ -208,3 +208,25 @@ def test_any_manifest_leaves_the_list_standing(made, tmp_path, content):
     assert "1 folder cannot be read" in page.text
     assert client.get(f"/run/{quote(victim.name)}").code in (400, 404, 422)
     assert client.get(f"/run/{quote(other.name)}").code == 200
+
+
+def test_a_run_that_cannot_be_read_is_left_out_of_others_together(made, tmp_path):
+    shutil.copytree(made / "first", tmp_path / "runs")
+    gnomon_runs = sorted((tmp_path / "runs").iterdir())
+    (gnomon_runs[0] / "tallies.npz").write_bytes(b"damaged")
+    client = Client(application(tmp_path / "runs"))
+    found = client.get(f"/together?like={quote(gnomon_runs[1].name)}")
+    assert found.code == 200
+    assert "1 run is left out, which cannot be read" in found.text
+    assert str(tmp_path) not in found.text
+    compared = client.get(f"/compare?{runs(path.name for path in gnomon_runs)}")
+    assert compared.code == 400
+
+
+def test_damaged_exhibits_leave_the_run_readable(made, tmp_path):
+    shutil.copytree(made / "first", tmp_path / "runs")
+    victim = next((tmp_path / "runs").iterdir())
+    (victim / "exhibits.npz").write_bytes(b"PK damaged")
+    found = Client(application(tmp_path / "runs")).get(f"/run/{quote(victim.name)}")
+    assert found.code == 200
+    assert "The cases of this run cannot be looked at" in found.text

@@ -5,6 +5,7 @@ import csv
 import dataclasses
 import hashlib
 import io
+import itertools
 import json
 import re
 import sys
@@ -136,7 +137,7 @@ def test_the_page_is_sound(source):
     assert set(read.all("aria-labelledby")) <= set(ids)
     levels = [int(name[1]) for name, _ in read.found if re.fullmatch("h[1-6]", name)]
     assert levels[0] == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in itertools.pairwise(levels))
 
 
 def test_the_page_refers_to_nothing_outside(source):
@@ -231,7 +232,7 @@ def test_hostile_names_never_come_through(tmp_path):
         "labels",
         {"id": ids, "label": labels, "group": groups, "place": [HOSTILE[:60]] * 24},
         {HOSTILE: {"id": ids, "label": labels}, "<b>other</b>": {"id": ids, "label": ["walk"] * 24}},
-        slice_by="place",
+        slice=["place"],
     )
     finding = Finding(HOSTILE, "warning", HOSTILE, HOSTILE, HOSTILE)
     runs = tuple(dataclasses.replace(run, findings=(finding,)) for run in result.runs)
@@ -341,7 +342,7 @@ def test_the_verb_writes_a_folder_a_file_and_figures(folder, tmp_path, capsys):
     assert "cannot be written" in err
 
 
-def test_runs_of_several_suites_share_a_page(result, tmp_path):
+def test_runs_on_several_grounds_share_a_page(result):
     other = gnomon.score("labels", *truth_and_systems(), interval="none")
     both = gnomon.load(result, other)
     Reader(page.single(both))
@@ -372,3 +373,32 @@ def test_every_colour_of_the_contract_is_defined_in_light_and_dark():
 
 def test_assets_are_in_the_package():
     assert Path(assets.__file__).parent.joinpath("style.css").is_file()
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_answers_of_an_episode_make_a_matrix_in_memory_and_from_the_directory(small_run, tmp_path, stored):
+    """By hand: two of three actions are right, one sample is not answered; samples of other tasks do not count."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from gnomon.suites.episode.views import confusions
+
+    answers = pa.table(
+        {
+            "task": ["timeline_action"] * 4 + ["caption_grounding"],
+            "truth": ["sit", "walk", "walk", "sit", "text"],
+            "prediction": ["sit", "walk", "sit", None, "text"],
+        }
+    )
+    pq.write_table(answers, tmp_path / "predictions.parquet")
+    tasks = ["timeline_action", "caption_grounding"]
+    manifest = {**small_run.manifest, "protocol": {**small_run.manifest["protocol"], "tasks": tasks}}
+    kept = {"table": None, "path": tmp_path} if stored else {"table": answers}
+    (view,) = confusions(dataclasses.replace(small_run, manifest=manifest, **kept))
+    assert (view.name, view.kind) == ("confusion_timeline_action", "matrix")
+    assert view.data == {
+        "labels": ["sit", "walk"],
+        "predicted": ["sit", "walk", "(none)"],
+        "counts": [[1, 0, 1], [1, 1, 0]],
+    }
+    assert confusions(dataclasses.replace(small_run, manifest=manifest, table=None, path=None)) == []

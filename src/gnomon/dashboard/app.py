@@ -112,12 +112,11 @@ def _list(library: Library, request: Request) -> Response:
 
 def _run(library: Library, request: Request) -> Response:
     from gnomon.dashboard import gathering, pages
-    from gnomon.runs import exhibits
 
     key = request.path_params["key"]
     found = gathering.gather(library, "together", [key], {})
-    kept = exhibits.listed(library.path(key))
-    content = pages.run_page(found, gathering.alike(library, key), kept)
+    kept, damage = gathering.kept(library, key)
+    content = pages.run_page(found, gathering.alike(library, key), kept, damage)
     return _html(shell.page(shortened(found.runs[0].system, 80), *content, scripts=("figures.js",)))
 
 
@@ -133,13 +132,12 @@ def _together(library: Library, request: Request) -> Response:
 def _compare(library: Library, request: Request) -> Response:
     from gnomon import api
     from gnomon.dashboard import gathering, pages
-    from gnomon.runs import exhibits
     from gnomon.runs.tables import ranked
 
     query = request.query_params
     found = gathering.gather(library, "compare", query.getlist("run"), query)
     names = [run.system for run in ranked(api.distinguished(found.runs))]
-    kept = exhibits.listed(library.path(found.keys[0]))
+    kept, _ = gathering.kept(library, found.keys[0])
     content = pages.compare_page(found, query, names, kept)
     return _html(shell.page("Comparison", *content, scripts=("figures.js",)))
 
@@ -155,11 +153,10 @@ def _board(library: Library, request: Request) -> Response:
 
 def _case(library: Library, request: Request) -> Response:
     from gnomon.dashboard import gathering, pages
-    from gnomon.runs import exhibits
 
     keys = gathering.checked(request.query_params.getlist("run"))
     runs = [library.run(key) for key in keys]
-    kept = exhibits.listed(library.path(keys[0]))
+    kept, _ = gathering.kept(library, keys[0])
     first = kept.entries[0].case if kept.entries else ""
     case = request.query_params.get("case", first)
     content = pages.case_page(keys, runs, kept, case, gathering.alike(library, keys[0]))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gnomon import api
 from gnomon.core import registry
-from gnomon.core.errors import InputError
+from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Board, Table, View
 from gnomon.dashboard.library import Library, Listed, NotHereError
 from gnomon.report.page import Section, sections
 from gnomon.runs.alignment import distinct
 from gnomon.runs.disagreement import by_case, by_unit
+from gnomon.runs.exhibits import Listing, listed
 from gnomon.runs.run import Run
 from gnomon.runs.tables import ranked
 
@@ -29,6 +30,8 @@ class Gathered:
     runs: tuple[Run, ...]
     sections: tuple[Section, ...]
     board: Board | None = None
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Runs that cannot be read, and why."""
 
     def item(self, place: int) -> Table | View:
         """Return an item by its place among all of them."""
@@ -60,12 +63,26 @@ def gather(library: Library, kind: str, keys: Sequence[str], query: Mapping[str,
     chosen = {name: value for name, value in sorted(query.items()) if name not in ("run", "token", "inline")}
 
     def make() -> Gathered:
-        runs = tuple(library.run(key) for key in own)
-        made, board = makers[kind](runs, chosen)
-        return Gathered(own, runs, made, board)
+        runs, lost = _read(library, own, 2 if kind == "compare" else 1)
+        made, board = makers[kind](tuple(runs.values()), chosen)
+        return Gathered(tuple(runs), tuple(runs.values()), made, board, lost)
 
     stamps = tuple(library.stamp(key) for key in own)
     return library.cached((kind, own, stamps, tuple(chosen.items())), make)
+
+
+def _read(library: Library, keys: Sequence[str], least: int) -> tuple[dict[str, Run], dict[str, str]]:
+    """Return the runs that can be read and why others cannot; too few of them are an error."""
+    runs: dict[str, Run] = {}
+    lost: dict[str, str] = {}
+    for key in keys:
+        try:
+            runs[key] = library.run(key)
+        except GnomonError as error:
+            if len(keys) - len(lost) <= least:
+                raise
+            lost[key] = library.told(error)
+    return runs, lost
 
 
 def _together(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
@@ -125,6 +142,14 @@ def alike(library: Library, key: str) -> list[Listed]:
         if item.entry is not None
         and [item.entry.suite, item.entry.protocol, item.entry.variant, item.entry.data] == same
     ]
+
+
+def kept(library: Library, key: str) -> tuple[Listing, str]:
+    """Return the list of exhibits of a run; where it is damaged an empty one, and why."""
+    try:
+        return listed(library.path(key)), ""
+    except GnomonError as error:
+        return Listing(), library.told(error)
 
 
 def exhibit(library: Library, keys: Sequence[str], case: str) -> View:

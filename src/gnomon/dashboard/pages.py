@@ -30,7 +30,7 @@ def addressed(path: str, keys: Sequence[str], **more: str) -> str:
     return f"{path}?{urlencode(pairs)}"
 
 
-def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing) -> list[Markup]:
+def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing, damage: str = "") -> list[Markup]:
     """Return the page of one run."""
     run, key = found.runs[0], found.keys[0]
     others = [item.key for item in alike]
@@ -54,6 +54,11 @@ def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing) -> list[Ma
         contents(found.sections, [("cases", "Cases to look at")] if kept.entries else []),
         *sections(found, "together"),
         *([_cases(kept, [key])] if kept.entries else []),
+        *(
+            [tag("p", "The cases of this run cannot be looked at: ", shortened(damage, 400), cls="notice")]
+            if damage
+            else []
+        ),
     ]
 
 
@@ -68,6 +73,7 @@ def together_page(found: Gathered) -> list[Markup]:
         crumbs(("Runs", "/"), (f"{len(found.runs)} runs", "")),
         tag("h1", f"{len(found.runs)} runs together"),
         _names(found),
+        _left_out(found),
         tag("p", *links, cls="actions"),
         contents(found.sections),
         *sections(found, "together"),
@@ -87,6 +93,7 @@ def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str]
         crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("compared", "")),
         tag("h1", "Comparison"),
         _names(found),
+        _left_out(found),
         form,
         contents(found.sections, [("cases", "Cases to look at")] if made else []),
         *sections(found, "compare", query),
@@ -105,6 +112,7 @@ def board_page(found: Gathered, query: Mapping[str, str]) -> list[Markup]:
         crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("board", "")),
         tag("h1", f"{found.runs[0].suite}: board"),
         _names(found),
+        _left_out(found),
         tag("form", *hidden, *selects, tag("button", "Show", type="submit"), action="/board", cls="filter"),
         *sections(found, "board", query),
     ]
@@ -268,6 +276,15 @@ def _names(found: Gathered) -> Markup:
         for run, key in zip(found.runs, found.keys, strict=True)
     ]
     return tag("ul", *items, cls="names")
+
+
+def _left_out(found: Gathered) -> Markup:
+    if not found.left_out:
+        return Markup("")
+    lines = (tag("li", shortened(key, 80), ": ", shortened(why, 300)) for key, why in found.left_out.items())
+    count = len(found.left_out)
+    said = f"{count} {'run is' if count == 1 else 'runs are'} left out, which cannot be read"
+    return tag("details", tag("summary", said), tag("ul", *lines), cls="notice")
 
 
 def _select(title: str, name: str, values: Sequence[str], value: str, all_: bool = True) -> Markup:

@@ -13,8 +13,10 @@ export function called(lane) {
 /** Say which labels truth and the lane's own group have at a moment; one word where they agree. */
 function labelsAt(view, lane, t) {
   const found = [];
+  const whose = ({ name }) => (name.includes(": ") ? name.split(": ")[0] : "");
   for (const other of view.lanes) {
     if (other.kind !== "labels" || (other.group !== "truth" && other.group !== lane.group)) continue;
+    if (other.group !== "truth" && whose(lane) && whose(other) && whose(other) !== whose(lane)) continue;
     const i = at(other, t);
     if (i >= 0) found.push([other.name.split(":")[0], view.labels[other.code[i]]]);
   }

@@ -2,7 +2,7 @@
 
 export const AXIS = 40;
 export const GAP = 5;
-export const SIGNALS = "raw signal";
+export const SIGNALS = "signals";
 const HEIGHTS = { labels: 24, outcomes: 24, zones: 16, signal: 64 };
 const NARROW = 640;
 const ABOVE = 16;
@@ -11,7 +11,7 @@ const TITLE = 27;
 /** Return the rows that are not hidden, the box in which time runs, and the height of all. */
 export function laid(view, hidden, width) {
   const narrow = width < NARROW;
-  const gutter = narrow ? 0 : Math.round(Math.min(170, Math.max(110, width * 0.14)));
+  const gutter = narrow ? 0 : Math.round(Math.min(220, Math.max(110, width * 0.16)));
   const above = narrow ? ABOVE : 0;
   const rows = [];
   let y = AXIS;

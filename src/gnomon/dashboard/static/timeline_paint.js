@@ -27,6 +27,12 @@ function channels(colour) {
   return context.getImageData(0, 0, 1, 1).data;
 }
 
+/** Return a colour with a share of another in it. */
+function mixed(colour, other, share) {
+  const [one, two] = [channels(colour), channels(other)];
+  return `rgb(${[0, 1, 2].map((i) => Math.round(one[i] * (1 - share) + two[i] * share)).join(" ")})`;
+}
+
 /** Return black or white, whichever can be read on a colour. */
 function readable(colour) {
   const [r, g, b] = Array.from(channels(colour), (value) => {
@@ -63,7 +69,8 @@ function hatched(context, colour, way, ratio) {
 export class Looks {
   constructor(context, view, ratio) {
     this.colours = palette();
-    this.labels = view.labels.map((text, code) => this.solid(`c${code % 10}`, text));
+    const shades = [["paper", 0], ["ink", 0.45], ["paper", 0.5]];
+    this.labels = view.labels.map((text, code) => this.solid(`c${code % 10}`, text, shades[Math.floor(code / 10) % 3]));
     const zones = ["c7", "c4", "c0", "c2", "c3", "c5"];
     this.zones = (view.zones ?? []).map((text, code) => this.solid(zones[code % zones.length], text));
     const seen = {};
@@ -77,8 +84,8 @@ export class Looks {
     this.widths = new Map();
   }
 
-  solid(name, text) {
-    const colour = this.colours[name];
+  solid(name, text, [other, share] = ["paper", 0]) {
+    const colour = mixed(this.colours[name], this.colours[other], share);
     return { text, colour, fill: colour, ink: readable(colour) };
   }
 
