@@ -8,7 +8,7 @@ from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
 
 
-@pytest.fixture()
+@pytest.fixture
 def folder(tmp_path):
     items = [
         Exhibit("tame", {"window": [0, 1]}, {"start": np.arange(5.0)}, 0.1, "F1 0.9"),
@@ -43,7 +43,7 @@ def test_a_run_without_exhibits_has_an_empty_list(tmp_path):
 
 
 def test_an_unknown_case_is_refused_by_name(folder):
-    with pytest.raises(InputError, match="no exhibit of case 'other'.*keeps 2 cases"):
+    with pytest.raises(InputError, match=r"no exhibit of case 'other'.*keeps 2 cases"):
         exhibits.read(folder, "other")
 
 

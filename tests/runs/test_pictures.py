@@ -112,7 +112,7 @@ def test_a_stratified_choice_is_in_proportion_and_the_same_every_time(pairs, mos
 
 
 def test_the_worst_cases_come_first(runs):
-    """By hand: poor has nothing right in x and half of z, fair half of z; the means are 2/3, 2/3 and 1; ties by name."""
+    """By hand: poor has nothing right in x and half of z, fair half of z: means 2/3, 2/3 and 1; ties by name."""
     table = pictures.worst([by_accuracy(run) for run in runs])
     assert [row["case"].value for row in table.rows] == ["x", "z", "y"]
     assert [row["system:poor"].value for row in table.rows] == [0.0, 0.5, 1.0]
