@@ -172,7 +172,7 @@ def _searched(
     from gnomon.runs.searching import Search
 
     with _kept(subject) as store:
-        fixed = {subject.tuning.part: VAL, "store": store}
+        fixed = {**_unseen(subject), subject.tuning.part: VAL, "store": store}
         # A metric that does not exist is found after one arm, whose work is stored for the rest.
         first, _ = subject.runs(specs[:1], stream, {**fixed, "out": "none"})
         measure = measure_of(first[specs[0].text], str(asked["metric"]))
@@ -182,6 +182,12 @@ def _searched(
         for number, spec in enumerate(specs, start=1)
     ]
     return Search(tuple(arms), measure, VAL), missing
+
+
+def _unseen(subject: Subject) -> dict[str, int]:
+    """Arms of a search are many, and kept to be counted, not to be looked at: no exhibits unless they are asked for."""
+    able = any(item.name == "exhibits" for item in opt.parameters(subject.suite.verb("run").options))
+    return {"exhibits": 0} if able and "exhibits" not in subject.given else {}
 
 
 def perform_ablation(

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 from typing import Any
 
@@ -54,7 +55,8 @@ def clean(value: object) -> str:
     >>> clean("a\u202eb")
     'a⟨U+202E⟩b'
     """
-    return _UNSEEN.sub(lambda found: f"⟨U+{ord(found[0]):04X}⟩", str(value))
+    found = str(value)
+    return found if found.isprintable() else _UNSEEN.sub(lambda mark: f"⟨U+{ord(mark[0]):04X}⟩", found)
 
 
 def shortened(value: object, most: int) -> str:
@@ -96,12 +98,19 @@ def tag(element: str, /, *content: object, **attributes: Any) -> Markup:
     return Markup(f"{opened}{join(part for part in content if part is not None)}</{element}>")
 
 
-def _attribute(name: str, value: Any) -> str:
-    if value is None or value is False:
-        return ""
+@lru_cache(maxsize=1024)
+def _named(name: str) -> str:
+    """Return the name of an attribute as it is written, or refuse it."""
     own = "class" if name == "cls" else name.rstrip("_").replace("_", "-")
     if not _NAME.match(own) or own.lower().startswith("on") or own.lower() == "style":
         raise ValueError(f"no attribute {own!r:.60} in markup: handlers and styles belong into files of their own")
+    return own
+
+
+def _attribute(name: str, value: Any) -> str:
+    if value is None or value is False:
+        return ""
+    own = _named(name)
     if value is True:
         return f" {own}"
     said = clean(value)

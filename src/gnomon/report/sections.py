@@ -140,12 +140,8 @@ def _common(result: Shown, said: list[str]) -> Iterable[Item]:
     if not runs:
         return
     for own in grounds(runs):
-        yield from pictures.intervals(own)
-        yield from _effects(own)
-        yield from pictures.ranks(own)
-        yield from pictures.strips(own)
-        worst = pictures.worst(own)
-        yield from () if worst is None else (worst,)
+        where = "" if only(runs) else _where(own[0])
+        yield from (replace(item, title=item.title + where) for item in _of_ground(own))
     for item in result.items:
         drawn = pictures.gap(item) if isinstance(item, Table) and item.name == "variants" else None
         yield from () if drawn is None else (drawn,)
@@ -155,6 +151,22 @@ def _common(result: Shown, said: list[str]) -> Iterable[Item]:
     yield from () if claimed is None else (claimed,)
     yield pictures.findings(runs)
     yield from origins(runs)
+
+
+def _of_ground(runs: Sequence[Run]) -> Iterable[Item]:
+    """Return what is added to the tables of runs that stand on one ground."""
+    yield from pictures.intervals(runs)
+    yield from _effects(runs)
+    yield from pictures.ranks(runs)
+    yield from pictures.strips(runs)
+    worst = pictures.worst(runs)
+    yield from () if worst is None else (worst,)
+
+
+def _where(run: Run) -> str:
+    """Name the ground of a run, as the tables of its suite do."""
+    _, data, protocol, plan = run.ground
+    return f" (data {data[:8]}, protocol {protocol[:8]}, intervals {plan[:4]})"
 
 
 def grounds(runs: Sequence[Run]) -> list[list[Run]]:
@@ -170,7 +182,7 @@ def _effects(runs: Sequence[Run]) -> list[Table]:
     if len(runs) < 2:
         return []
     try:
-        found = effects_table(compare_runs(runs), runs[0])
+        found = effects_table(compare_runs(runs, Asked(tested=False)), runs[0])
     except InputError:
         return []
     name = variant(runs[0])

@@ -17,6 +17,7 @@ from gnomon.runs.run import Run
 from gnomon.runs.tables import ranked, shown, titled
 
 ALPHA = 0.05
+UNTESTED = Paired(None, None, None, None, 0, False, None, "not tested")
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,8 @@ class Asked:
     """Compare on the cases that all runs scored, where some lack cases."""
     ragged: str = "error"
     """What is done with a system that was not scored on every dataset: ``error``, or ``dash`` to leave it out."""
+    tested: bool = True
+    """Whether differences are tested; tables of single groups need only the two sides."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def compare_runs(runs: Sequence[Run], asked: Asked | None = None) -> list[Compar
         both = [pair for pair in pairs if answered[pair[0]] and answered[pair[1]]]
         for left, right in pairs if asked.measures or asked.against else both or pairs:
             names, sides = (ordered[left].system, ordered[right].system), (groups[left], groups[right])
-            result = compare(measure, *sides)
+            result = compare(measure, *sides) if asked.tested else UNTESTED
             found.append(Comparison(*names, measure, result, sides, aligned.scope, aligned.notes))
     return found
 

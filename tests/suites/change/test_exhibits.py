@@ -14,7 +14,7 @@ from gnomon.core.scans import BOX_CLASSES, Boxes
 from gnomon.intake.clouds import Cloud, write_cloud
 from gnomon.runs import exhibits as kept
 from gnomon.runs.run import load
-from gnomon.suites.change import exhibits
+from gnomon.suites.change import exhibits, keeping
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.labels import by_boxes
 from gnomon.suites.change.shapes import together
@@ -38,7 +38,7 @@ def test_wrong_points_are_kept_up_to_half_and_the_rest_is_filled(seed, n, most):
     changed = rng.random(n) < rng.random()
     wrong = changed & (rng.random(n) < 0.5)
     order = rng.permutation(n)
-    rows = exhibits.thinned(order, wrong, changed, most).tolist()
+    rows = keeping.thinned(order, wrong, changed, most).tolist()
     assert rows == sorted(set(rows))
     assert len(rows) == min(n, most)
     held, half = set(rows), most // 2
@@ -56,7 +56,7 @@ def test_points_are_spread_over_space_not_over_rows():
     """Nine tenths of the points lie in one corner; a spread choice covers the cubes that are filled, by counting."""
     rng = np.random.default_rng(5)
     points = np.concatenate([rng.uniform(0, 0.5, (27_000, 3)), rng.uniform(0, 4, (3_000, 3))])
-    order = exhibits.spread(points, np.random.default_rng(1), enough=4_000)
+    order = keeping.spread(points, np.random.default_rng(1), enough=4_000)
     assert sorted(order.tolist()) == list(range(30_000))
     cubes = np.floor(points * 2).astype(int)
     filled = {tuple(cube) for cube in cubes.tolist()}
@@ -114,7 +114,7 @@ def test_points_lie_where_the_scan_has_them_and_say_what_became_of_them(rooms, m
     wrong = 0
     for cloud, true, own in zip(data["clouds"], scene.point_labels(*clouds), clouds, strict=True):
         assert cloud["points"].dtype == np.float32
-        np.testing.assert_allclose(cloud["points"], own.points, atol=exhibits.STEP)
+        np.testing.assert_allclose(cloud["points"], own.points, atol=keeping.STEP)
         label = "Remove" if cloud["name"] == "reference" else "Add"
         changed = np.isin(cloud["code"], [names.index(f"{word} {label}") for word in ("right", "missed")])
         np.testing.assert_array_equal(changed, true != 0)
@@ -183,7 +183,7 @@ def test_a_large_scan_is_thinned_and_keeps_its_wrong_points(by_hand, tmp_path):
     result = gnomon.score("change", str(folder), str(tmp_path / "p.json"), out=str(tmp_path / "runs"))
     data = exhibits.shown([load(result.runs[0].path)], "001-3").data
     cloud = data["clouds"][1]
-    assert len(cloud["points"]) == exhibits.POINTS
+    assert len(cloud["points"]) == keeping.POINTS
     assert (cloud["code"] == [code["name"] for code in data["codes"]].index("false Add")).sum() == 5_000
     assert (
         (by_boxes(together([np.array([*b["min"], *b["max"]]) for b in boxes], [0]), points[:1], points)[1]).sum() == 5e3
@@ -194,7 +194,7 @@ def test_a_large_scan_is_thinned_and_keeps_its_wrong_points(by_hand, tmp_path):
 def test_corners_are_rings_of_which_the_second_is_above_the_first():
     """A box on its edge, turned by 30 degrees: expected from its own geometry."""
     geometry = np.array([[1.0, 2, 3, 4, 2, 1, np.pi / 6], [0, 0, 0, 1, 1, 5, 0]])
-    found = exhibits.corners(Boxes(geometry, np.zeros(2, dtype=np.int64), BOX_CLASSES))
+    found = keeping.corners(Boxes(geometry, np.zeros(2, dtype=np.int64), BOX_CLASSES))
     assert found.shape == (2, 8, 3)
     np.testing.assert_allclose(found[:, 4:, :2], found[:, :4, :2], atol=1e-12)
     np.testing.assert_allclose(found[:, 4:, 2] - found[:, :4, 2], np.repeat([[1.0], [5.0]], 4, axis=1))

@@ -149,8 +149,8 @@ def test_one_run_shows_its_confusions(runs):
     """Rows are truth: their sums are the test samples of each class."""
     run = runs["strict"]["minimal"]
     found = {item.name: item for item in views.tables([run])}
-    matrix = found["confusion temporal_order"].data
-    assert matrix["classes"] == ["forward", "reversed"]
+    matrix = found["confusion_temporal_order"].data
+    assert matrix["labels"] == matrix["predicted"] == ["forward", "reversed"]
     half = run.manifest["facts"]["tasks"]["temporal_order"]["samples"]["test"] // 2
     assert [sum(row) for row in matrix["counts"]] == [half, half]
     assert "baselines" not in found

@@ -10,14 +10,21 @@ import { Camera, bounds, dot3, dressed, mix, node, palette, still } from "./spac
 const RATES = [5, 10, 15, 30, 60];
 const UPS = { "+x": [1, 0, 0], "-x": [-1, 0, 0], "+y": [0, 1, 0], "-y": [0, -1, 0], "+z": [0, 0, 1], "-z": [0, 0, -1] };
 const USUAL = [0, -1, 0]; // a camera's y axis points down
-const DASHES = [[7, 4], [2, 3], [10, 3, 2, 3], [4, 2]];
+const DASHES = [
+  [7, 4],
+  [2, 3],
+  [10, 3, 2, 3],
+  [4, 2],
+];
 const PEAKS = 12;
 
 const mm = (value) => (Number.isFinite(value) ? `${value.toFixed(1)} mm` : "dropped");
 
 /** Return the frames with the largest errors, the worst first, no two of them close together. */
 export function peaks(errors, apart = Math.max(2, Math.floor(errors.length / 20)), most = PEAKS) {
-  const order = Array.from(errors.keys()).filter((i) => Number.isFinite(errors[i])).sort((p, q) => errors[q] - errors[p] || p - q);
+  const order = Array.from(errors.keys())
+    .filter((i) => Number.isFinite(errors[i]))
+    .sort((p, q) => errors[q] - errors[p] || p - q);
   const found = [];
   for (const index of order) {
     if (found.length === most) break;
@@ -36,7 +43,11 @@ class Motion {
     this.first = Math.max(0, asked);
     const hidden = [state.get("hidden", "")].flat();
     this.seen = this.names.map((name) => !hidden.includes(name));
-    this.on = { truth: state.get("truth", "1") !== "0", links: state.get("links", "1") !== "0", follow: state.get("follow", "0") === "1" };
+    this.on = {
+      truth: state.get("truth", "1") !== "0",
+      links: state.get("links", "1") !== "0",
+      follow: state.get("follow", "0") === "1",
+    };
     this.rate = RATES.includes(+state.get("rate", 15)) ? +state.get("rate", 15) : 15;
     const frame = Number(state.get("frame", view.worst));
     this.frame = Math.max(0, Math.min(this.count - 1, Number.isFinite(frame) ? Math.round(frame) : view.worst));
@@ -50,7 +61,11 @@ class Motion {
     if (state.get("cam", "")) this.camera.read(state.get("cam", ""));
     else this.include();
     this.camera.listeners.add(() => state.set({ cam: this.camera.text() }));
-    this.retheme = () => { this.colours = palette(); this.scrub.draw(); this.colourBars(); };
+    this.retheme = () => {
+      this.colours = palette();
+      this.scrub.draw();
+      this.colourBars();
+    };
     document.addEventListener("gnomon-theme", this.retheme);
   }
 
@@ -66,8 +81,16 @@ class Motion {
     });
     this.scrub = new Scrub(this.root, this.view, {
       colours: () => this.colours,
-      state: () => ({ frame: this.frame, first: this.first, seen: this.seen, worst: this.order?.[0] ?? this.view.worst }),
-      go: (frame) => { this.stop(); this.go(frame); },
+      state: () => ({
+        frame: this.frame,
+        first: this.first,
+        seen: this.seen,
+        worst: this.order?.[0] ?? this.view.worst,
+      }),
+      go: (frame) => {
+        this.stop();
+        this.go(frame);
+      },
       keys: (event) => this.keys(event),
     });
     this.bars = this.view.joints.map((name) => {
@@ -78,48 +101,91 @@ class Motion {
     const list = node("ul", { class: "space-joints" }, ...this.bars.map(({ row }) => row));
     this.title = node("h3");
     this.root.append(this.status, node("section", {}, this.title, list));
-    const text = "Space plays, comma and full stop step, n and p go through the worst frames; drag or arrow keys turn, shift moves, wheel or + and − zoom, 0 resets.";
+    const text =
+      "Space plays, comma and full stop step, n and p go through the worst frames; " +
+      "drag or arrow keys turn, shift moves, wheel or + and − zoom, 0 resets.";
     this.root.append(node("p", { class: "space-keys", text }));
   }
 
   player() {
     this.button = node("button", { type: "button", onclick: () => this.toggle() });
-    const button = (text, label, action) => node("button", { type: "button", text, "aria-label": label, title: label, onclick: action });
-    const rate = node("select", { onchange: () => { this.rate = +rate.value; this.state.set({ rate: this.rate }); } });
-    for (const value of RATES) rate.append(node("option", { value: String(value), text: `${value} frames/s`, selected: value === this.rate }));
+    const button = (text, label, action) =>
+      node("button", { type: "button", text, "aria-label": label, title: label, onclick: action });
+    const rate = node("select", {
+      onchange: () => {
+        this.rate = +rate.value;
+        this.state.set({ rate: this.rate });
+      },
+    });
+    for (const value of RATES)
+      rate.append(node("option", { value: String(value), text: `${value} frames/s`, selected: value === this.rate }));
     this.worst = button("Worst frame", "go to the worst frame, then to the next worst", () => this.next(1));
-    return node("div", { class: "space-bar" },
+    return node(
+      "div",
+      { class: "space-bar" },
       this.button,
       button("◀", "one frame back", () => this.step(-1)),
       button("▶", "one frame on", () => this.step(1)),
       this.worst,
       node("label", { text: "Speed " }, rate),
-      button("Reset view", "reset the view", () => this.camera.reset()));
+      button("Reset view", "reset the view", () => this.camera.reset()),
+    );
   }
 
   switches() {
     const bar = node("div", { class: "space-bar" });
     const box = (title, checked, act, key) => {
       const input = node("input", { type: "checkbox", checked });
-      input.addEventListener("change", () => { act(input.checked); this.stage.ask(); this.scrub.draw(); });
+      input.addEventListener("change", () => {
+        act(input.checked);
+        this.stage.ask();
+        this.scrub.draw();
+      });
       const label = node("label", {}, input, ...(key ? [key] : []), title);
       bar.append(label);
     };
-    const toggle = (key) => (value) => { this.on[key] = value; this.state.set({ [key]: value ? "1" : "0" }); };
+    const toggle = (key) => (value) => {
+      this.on[key] = value;
+      this.state.set({ [key]: value ? "1" : "0" });
+    };
     box("truth", this.on.truth, toggle("truth"), this.swatch("ink", []));
-    this.names.forEach((name, i) => box(name, this.seen[i], (value) => {
-      this.seen[i] = value;
-      this.state.set({ hidden: this.names.filter((_, k) => !this.seen[k]) });
-    }, this.swatch(`c${i % 10}`, DASHES[i % DASHES.length])));
+    this.names.forEach((name, i) =>
+      box(
+        name,
+        this.seen[i],
+        (value) => {
+          this.seen[i] = value;
+          this.state.set({ hidden: this.names.filter((_, k) => !this.seen[k]) });
+        },
+        this.swatch(`c${i % 10}`, DASHES[i % DASHES.length]),
+      ),
+    );
     box("error lines", this.on.links, toggle("links"));
-    box("follow", this.on.follow, (value) => { toggle("follow")(value); this.go(this.frame); });
+    box("follow", this.on.follow, (value) => {
+      toggle("follow")(value);
+      this.go(this.frame);
+    });
     if (this.names.length > 1) {
-      const select = node("select", { onchange: () => { this.first = +select.value; this.state.set({ system: this.names[this.first] }); this.select(); } });
-      this.names.forEach((name, i) => select.append(node("option", { value: String(i), text: name, selected: i === this.first })));
+      const select = node("select", {
+        onchange: () => {
+          this.first = +select.value;
+          this.state.set({ system: this.names[this.first] });
+          this.select();
+        },
+      });
+      this.names.forEach((name, i) =>
+        select.append(node("option", { value: String(i), text: name, selected: i === this.first })),
+      );
       bar.append(node("label", { text: "Errors of " }, select));
     }
-    const up = node("select", { onchange: () => { this.state.set({ up: up.value }); this.look(UPS[up.value] ?? this.view.up ?? USUAL); } });
-    for (const name of ["", ...Object.keys(UPS)]) up.append(node("option", { value: name, text: name || "as given", selected: name === this.state.get("up", "") }));
+    const up = node("select", {
+      onchange: () => {
+        this.state.set({ up: up.value });
+        this.look(UPS[up.value] ?? this.view.up ?? USUAL);
+      },
+    });
+    for (const name of ["", ...Object.keys(UPS)])
+      up.append(node("option", { value: name, text: name || "as given", selected: name === this.state.get("up", "") }));
     bar.append(node("label", { text: "Up " }, up));
     return bar;
   }
@@ -156,7 +222,11 @@ class Motion {
       return values.length ? [values[0], values[values.length - 1]] : [0, 1];
     };
     const [u, v] = [along(this.camera.a), along(this.camera.b)];
-    this.stage.floor = { low: [u[0] - 0.5, v[0] - 0.5], high: [u[1] + 0.5, v[1] + 0.5], level: along(this.camera.up)[0] };
+    this.stage.floor = {
+      low: [u[0] - 0.5, v[0] - 0.5],
+      high: [u[1] + 0.5, v[1] + 0.5],
+      level: along(this.camera.up)[0],
+    };
     this.camera.fit(low, high);
     this.camera.home.distance = this.camera.distance *= 1.1;
   }
@@ -177,7 +247,8 @@ class Motion {
 
   go(frame) {
     this.frame = Math.max(0, Math.min(this.count - 1, frame));
-    if (this.on.follow && this.view.truth_valid[this.frame * this.size]) this.camera.target = this.joint(this.view.truth, 0);
+    if (this.on.follow && this.view.truth_valid[this.frame * this.size])
+      this.camera.target = this.joint(this.view.truth, 0);
     if (!this.playing) {
       this.state.set({ frame: this.frame });
       const said = this.view.predictions.map(({ system, error }) => `${system} ${mm(error[this.frame])}`).join(", ");
@@ -215,7 +286,10 @@ class Motion {
 
   /** Step back where a body of this frame would be outside of the picture. */
   include() {
-    const shown = [this.view.truth, ...this.view.predictions.filter((_, k) => this.seen[k]).map(({ joints }) => joints)];
+    const shown = [
+      this.view.truth,
+      ...this.view.predictions.filter((_, k) => this.seen[k]).map(({ joints }) => joints),
+    ];
     const places = shown.flatMap((joints) => this.view.joints.map((_, i) => this.joint(joints, i)));
     const good = places.filter((place) => place.every(Number.isFinite));
     if (!good.length) return;
@@ -223,7 +297,10 @@ class Motion {
     const high = [0, 1, 2].map((axis) => Math.max(...good.map((place) => place[axis])));
     const needed = 1.15 * Math.hypot(...high.map((value, axis) => value - low[axis]));
     if (needed <= this.camera.home.distance) return;
-    this.camera.fly(low.map((value, axis) => (value + high[axis]) / 2), Math.min(needed, 10 * this.camera.home.distance));
+    this.camera.fly(
+      low.map((value, axis) => (value + high[axis]) / 2),
+      Math.min(needed, 10 * this.camera.home.distance),
+    );
   }
 
   toggle() {
@@ -253,7 +330,13 @@ class Motion {
   }
 
   keys({ key }) {
-    const acts = { " ": () => this.toggle(), ",": () => this.step(-1), ".": () => this.step(1), n: () => this.next(1), p: () => this.next(-1) };
+    const acts = {
+      " ": () => this.toggle(),
+      ",": () => this.step(-1),
+      ".": () => this.step(1),
+      n: () => this.next(1),
+      p: () => this.next(-1),
+    };
     if (!(key in acts)) return false;
     acts[key]();
     return true;
@@ -273,7 +356,9 @@ class Motion {
     bones.sort(([a, b], [c, d]) => away[c] + away[d] - away[a] - away[b]);
     const size = Math.max(0.3, Math.min(1.4, stage.ratio / stage.dpr / 200));
     for (const [i, j] of bones) stage.line(places[i], places[j], { ...look, width: Math.max(1.8, look.width * size) });
-    places.forEach((place, i) => { if (good[i]) stage.disc(place, (ring ? 2.6 : 3) * size, look.colour, ring); });
+    places.forEach((place, i) => {
+      if (good[i]) stage.disc(place, (ring ? 2.6 : 3) * size, look.colour, ring);
+    });
   }
 
   paint(stage) {
@@ -282,14 +367,24 @@ class Motion {
     if (sensor[2] > 0) stage.label([0, 0, 0], "◇ sensor", this.colours.muted);
     if (this.on.links) {
       const look = { colour: mix(this.colours.muted, this.colours.paper, 0.4), width: 1 };
-      predictions.forEach(({ joints }, k) => this.seen[k] && this.view.joints.forEach((_, i) => {
-        const [p, q] = [this.joint(truth, i), this.joint(joints, i)];
-        if (p.every(Number.isFinite) && q.every(Number.isFinite)) stage.line(p, q, look);
-      }));
+      predictions.forEach(
+        ({ joints }, k) =>
+          this.seen[k] &&
+          this.view.joints.forEach((_, i) => {
+            const [p, q] = [this.joint(truth, i), this.joint(joints, i)];
+            if (p.every(Number.isFinite) && q.every(Number.isFinite)) stage.line(p, q, look);
+          }),
+      );
     }
     if (this.on.truth) this.body(stage, truth, { colour: this.colours.ink, width: 3.5 }, false);
     predictions.forEach(({ joints }, k) => {
-      if (this.seen[k]) this.body(stage, joints, { colour: this.colours[`c${k % 10}`], width: 2.5, dash: DASHES[k % DASHES.length] }, true);
+      if (this.seen[k])
+        this.body(
+          stage,
+          joints,
+          { colour: this.colours[`c${k % 10}`], width: 2.5, dash: DASHES[k % DASHES.length] },
+          true,
+        );
     });
     if (!predictions[this.first].valid[this.frame]) stage.notice(`${this.names[this.first]}: this sample was dropped`);
   }

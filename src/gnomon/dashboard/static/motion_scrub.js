@@ -9,18 +9,32 @@ const SIDE = 8; // pixels of the page left free at either end, so that the first
 export class Scrub {
   constructor(host, view, options) {
     Object.assign(this, { view, options, count: view.frames.length });
-    this.canvas = node("canvas", { class: "space-scrub", role: "slider", tabindex: "0", "aria-label": "frame; the area is the error over time" });
+    this.canvas = node("canvas", {
+      class: "space-scrub",
+      role: "slider",
+      tabindex: "0",
+      "aria-label": "frame; the area is the error over time",
+    });
     this.canvas.setAttribute("aria-valuemin", "1");
     this.canvas.setAttribute("aria-valuemax", String(this.count));
     host.append(this.canvas);
     this.context = this.canvas.getContext("2d");
-    this.largest = view.predictions.map(({ error }) => error.reduce((most, value) => (value > most ? value : most), 1e-9));
+    this.largest = view.predictions.map(({ error }) =>
+      error.reduce((most, value) => (value > most ? value : most), 1e-9),
+    );
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.canvas);
     const drag = (event) => options.go(this.at(event.clientX - this.canvas.getBoundingClientRect().left));
-    this.canvas.addEventListener("pointerdown", (event) => { this.canvas.setPointerCapture(event.pointerId); drag(event); });
-    this.canvas.addEventListener("pointermove", (event) => { if (event.buttons) drag(event); });
-    this.canvas.addEventListener("keydown", (event) => { if (this.key(event)) event.preventDefault(); });
+    this.canvas.addEventListener("pointerdown", (event) => {
+      this.canvas.setPointerCapture(event.pointerId);
+      drag(event);
+    });
+    this.canvas.addEventListener("pointermove", (event) => {
+      if (event.buttons) drag(event);
+    });
+    this.canvas.addEventListener("keydown", (event) => {
+      if (this.key(event)) event.preventDefault();
+    });
   }
 
   destroy() {
@@ -53,7 +67,8 @@ export class Scrub {
     const dpr = Math.min(devicePixelRatio || 1, 2);
     const [wide, high] = [this.canvas.clientWidth, this.canvas.clientHeight];
     if (!wide || !high) return;
-    if (this.canvas.width !== Math.round(wide * dpr)) [this.canvas.width, this.canvas.height] = [Math.round(wide * dpr), Math.round(high * dpr)];
+    if (this.canvas.width !== Math.round(wide * dpr))
+      [this.canvas.width, this.canvas.height] = [Math.round(wide * dpr), Math.round(high * dpr)];
     const { frame, first, seen, worst } = this.options.state();
     const colours = this.options.colours();
     const ctx = this.context;
@@ -64,7 +79,8 @@ export class Scrub {
     const level = (value) => high - 4 - ((high - 26) * value) / most;
     this.dropped(ctx, this.view.predictions[first].valid, high, colours);
     this.view.predictions.forEach(({ error }, k) => {
-      if (seen[k] || k === first) this.curve(ctx, error, level, colours[`c${k % 10}`], k === first, DASHES[k % DASHES.length]);
+      if (seen[k] || k === first)
+        this.curve(ctx, error, level, colours[`c${k % 10}`], k === first, DASHES[k % DASHES.length]);
     });
     ctx.font = "11px system-ui, sans-serif";
     ctx.fillStyle = css(colours.muted);
@@ -93,8 +109,11 @@ export class Scrub {
     ctx.fillStyle = css(colour, 0.25);
     ctx.lineWidth = filled ? 1.75 : 1.25;
     ctx.setLineDash(dash);
-    for (let i = 0; i < error.length; ) {
-      if (!Number.isFinite(error[i])) { i += 1; continue; }
+    for (let i = 0; i < error.length;) {
+      if (!Number.isFinite(error[i])) {
+        i += 1;
+        continue;
+      }
       const start = i;
       while (i < error.length && Number.isFinite(error[i])) i += 1;
       ctx.beginPath();

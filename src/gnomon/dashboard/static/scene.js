@@ -1,6 +1,7 @@
 /**
  * Two scans side by side under one camera, coloured by what a system made of each point, with true boxes (solid) and
- * predicted ones (dashed). A box is chosen from the list, by a click, or with n and p.
+ * predicted ones (dashed). Changed points are seen through unchanged ones, so that no wall hides an error. A box is
+ * chosen from the list, by a click, or with n and p.
  */
 
 import { Stage } from "./space.js";
@@ -8,18 +9,36 @@ import { Camera, bounds, dot3, dressed, mix, node, palette } from "./space_camer
 
 const LOOKS = {
   plain: { glyph: "dot", radius: 1.6, fade: 0.6 },
-  right: { glyph: "disc", radius: 1.5, fade: 0.25 },
-  missed: { glyph: "cross", radius: 3, fade: 0.2 },
-  false: { glyph: "plus", radius: 3, fade: 0.2 },
-  confused: { glyph: "diamond", radius: 3, fade: 0.2 },
+  right: { glyph: "disc", radius: 1.5, fade: 0.25, through: true },
+  missed: { glyph: "cross", radius: 3, fade: 0.2, through: true },
+  false: { glyph: "plus", radius: 3, fade: 0.2, through: true },
+  confused: { glyph: "diamond", radius: 3, fade: 0.2, through: true },
 };
 const SIGNS = { matched: "✓", missed: "✕", false: "+" };
 const ROLES = { matched: "right", missed: "missed", false: "false" };
 const ORDER = { missed: 0, false: 1, matched: 2 };
-const EDGES = [[0, 1], [1, 2], [2, 3], [3, 0], [4, 5], [5, 6], [6, 7], [7, 4], [0, 4], [1, 5], [2, 6], [3, 7]];
+const EDGES = [
+  [0, 1],
+  [1, 2],
+  [2, 3],
+  [3, 0],
+  [4, 5],
+  [5, 6],
+  [6, 7],
+  [7, 4],
+  [0, 4],
+  [1, 5],
+  [2, 6],
+  [3, 7],
+];
 const PATHS = {
-  plain: "M11 8h2v1h-2z", right: "M10 8a2 2 0 1 0 4 0a2 2 0 1 0-4 0", missed: "M8 4l8 8M16 4l-8 8", false: "M12 3v10M7 8h10",
-  confused: "M12 3l5 5l-5 5l-5-5z", solid: "M1 8h22", dashed: "M1 8h6M10 8h6M19 8h4",
+  plain: "M11 8h2v1h-2z",
+  right: "M10 8a2 2 0 1 0 4 0a2 2 0 1 0-4 0",
+  missed: "M8 4l8 8M16 4l-8 8",
+  false: "M12 3v10M7 8h10",
+  confused: "M12 3l5 5l-5 5l-5-5z",
+  solid: "M1 8h22",
+  dashed: "M1 8h6M10 8h6M19 8h4",
 };
 
 const TRUTH = "(truth)"; // in an address: no system
@@ -58,36 +77,63 @@ class Scene {
     this.frame();
     this.refresh();
     if (this.chosen >= 0) this.say(view.boxes[this.chosen]);
-    this.retheme = () => { this.colours = palette(); this.refresh(); };
+    this.retheme = () => {
+      this.colours = palette();
+      this.refresh();
+    };
     document.addEventListener("gnomon-theme", this.retheme);
   }
 
   build() {
     const { view } = this;
     this.legend = node("ul", { class: "space-legend", "aria-label": "what colours and shapes mean" });
-    this.status = node("p", { class: "space-status", role: "status", "aria-live": "polite", text: "Point at a scan, or choose a box." });
+    this.status = node("p", {
+      class: "space-status",
+      role: "status",
+      "aria-live": "polite",
+      text: "Point at a scan, or choose a box.",
+    });
     const panes = node("div", { class: view.clouds.length > 1 ? "space-panes" : "space-panes single" });
     this.stages = view.clouds.map((cloud) => this.pane(panes, cloud));
     this.list = node("ul", { class: "space-boxes" });
     this.facts = node("dl", { class: "space-facts" });
     const boxes = node("section", {}, node("h3", { text: "Boxes" }), this.list);
-    const lower = node("div", { class: "space-lower" }, boxes, node("section", {}, node("h3", { text: "Scene" }), this.facts));
+    const lower = node(
+      "div",
+      { class: "space-lower" },
+      boxes,
+      node("section", {}, node("h3", { text: "Scene" }), this.facts),
+    );
     this.root.append(this.bar(), this.legend, panes, this.status, lower);
-    this.root.append(node("p", { class: "space-keys", text: "Drag or arrow keys turn, shift moves, wheel or + and − zoom, 0 resets, n and p go to the next and previous box." }));
+    this.root.append(
+      node("p", {
+        class: "space-keys",
+        text: "Drag or arrow keys turn, shift moves, wheel or + and − zoom, 0 resets, n and p go from box to box.",
+      }),
+    );
   }
 
   bar() {
     const bar = node("div", { class: "space-bar" });
     if (this.systems.length > 1) {
-      const select = node("select", { onchange: () => { this.system = select.value; this.set({ system: this.system || TRUTH }); } });
-      for (const name of this.systems) select.append(node("option", { value: name, text: name, selected: name === this.system }));
+      const select = node("select", {
+        onchange: () => {
+          this.system = select.value;
+          this.set({ system: this.system || TRUTH });
+        },
+      });
+      for (const name of this.systems)
+        select.append(node("option", { value: name, text: name, selected: name === this.system }));
       select.append(node("option", { value: "", text: "truth alone", selected: this.system === "" }));
       bar.append(node("label", { text: "System " }, select));
     }
     const titles = { truth: "true boxes", predicted: "predicted boxes", errors: "only errors" };
     for (const [key, title] of Object.entries(titles)) {
       const input = node("input", { type: "checkbox", checked: this.on[key] });
-      input.addEventListener("change", () => { this.on[key] = input.checked; this.set({ [key]: input.checked ? "1" : "0" }); });
+      input.addEventListener("change", () => {
+        this.on[key] = input.checked;
+        this.set({ [key]: input.checked ? "1" : "0" });
+      });
       bar.append(node("label", {}, input, title));
     }
     bar.append(node("button", { type: "button", text: "Reset view", onclick: () => this.camera.reset() }));
@@ -162,8 +208,12 @@ class Scene {
     const counts = new Array(this.view.codes.length).fill(0);
     for (const cloud of this.view.clouds) for (const code of this.codes(cloud)) counts[code] += 1;
     const items = this.view.codes.map(({ name, role }, code) =>
-      counts[code] ? node("li", {}, glyph(role, role), `${name} (${counts[code].toLocaleString("en")})`) : "");
-    const lines = [["solid", "true box"], ["dashed", "predicted box"]];
+      counts[code] ? node("li", {}, glyph(role, role), `${name} (${counts[code].toLocaleString("en")})`) : "",
+    );
+    const lines = [
+      ["solid", "true box"],
+      ["dashed", "predicted box"],
+    ];
     this.legend.replaceChildren(...items, ...lines.map(([path, text]) => node("li", {}, glyph(path, "ink"), text)));
   }
 
@@ -173,21 +223,39 @@ class Scene {
     for (const [name, value] of Object.entries(this.view.facts ?? {})) {
       const owner = this.systems.length > 1 ? this.systems.find((system) => name.startsWith(`${system}: `)) : undefined;
       if (owner !== undefined && owner !== this.system) continue;
-      const said = typeof value === "number" && !Number.isInteger(value) ? value.toFixed(3) : String(value ?? "not known");
-      items.push(node("dt", { text: owner === undefined ? name : name.slice(owner.length + 2) }), node("dd", { text: said }));
+      const said =
+        typeof value === "number" && !Number.isInteger(value) ? value.toFixed(3) : String(value ?? "not known");
+      items.push(
+        node("dt", { text: owner === undefined ? name : name.slice(owner.length + 2) }),
+        node("dd", { text: said }),
+      );
     }
     this.facts.replaceChildren(...items);
   }
 
   /** Fill the list of boxes, errors first. */
   listed() {
-    this.shown = this.view.boxes.map((box, index) => ({ box, index, ...this.fate(box) })).filter(({ box }) => this.visible(box));
+    this.shown = this.view.boxes
+      .map((box, index) => ({ box, index, ...this.fate(box) }))
+      .filter(({ box }) => this.visible(box));
     this.shown.sort((p, q) => ORDER[p.status] - ORDER[q.status] || p.index - q.index);
     const rows = this.shown.map(({ box, index, status, iou }) => {
       const what = box.system === "" ? `true ${box.class}` : `predicted ${box.class}`;
-      const cells = [what, node("b", { text: status }), status === "matched" ? `IoU ${number(iou)}` : "", box.score === null ? "" : `score ${number(box.score)}`];
-      const row = node("button", { type: "button", "aria-pressed": String(index === this.chosen), onclick: () => this.choose(index) });
-      row.append(node("span", { text: SIGNS[status], "aria-hidden": "true" }), ...cells.map((cell) => node("span", {}, cell)));
+      const cells = [
+        what,
+        node("b", { text: status }),
+        status === "matched" ? `IoU ${number(iou)}` : "",
+        box.score === null ? "" : `score ${number(box.score)}`,
+      ];
+      const row = node("button", {
+        type: "button",
+        "aria-pressed": String(index === this.chosen),
+        onclick: () => this.choose(index),
+      });
+      row.append(
+        node("span", { text: SIGNS[status], "aria-hidden": "true" }),
+        ...cells.map((cell) => node("span", {}, cell)),
+      );
       return node("li", { class: status }, row);
     });
     const none = node("li", {}, node("p", { class: "space-empty", text: "No boxes to show here." }));
@@ -199,21 +267,35 @@ class Scene {
     const box = this.view.boxes[index];
     this.chosen = index;
     const [p, q] = [vertex(box, 0), vertex(box, 6)];
-    this.camera.fly(p.map((value, axis) => (value + q[axis]) / 2), Math.max(1.2, 3 * Math.hypot(...p.map((v, axis) => v - q[axis]))));
+    this.camera.fly(
+      p.map((value, axis) => (value + q[axis]) / 2),
+      Math.max(1.2, 3 * Math.hypot(...p.map((v, axis) => v - q[axis]))),
+    );
     this.say(box);
     this.set({ box: index });
   }
 
   say(box) {
     const { status, iou } = this.fate(box);
-    const sides = [[0, 1], [0, 3], [0, 4]].map(([i, j]) => Math.hypot(...vertex(box, i).map((value, axis) => value - vertex(box, j)[axis])));
-    const why = { missed: "no predicted box matches it", false: "no true box matches it", matched: `IoU ${number(iou)}` }[status];
+    const sides = [
+      [0, 1],
+      [0, 3],
+      [0, 4],
+    ].map(([i, j]) => Math.hypot(...vertex(box, i).map((value, axis) => value - vertex(box, j)[axis])));
+    const why = {
+      missed: "no predicted box matches it",
+      false: "no true box matches it",
+      matched: `IoU ${number(iou)}`,
+    }[status];
     const who = box.system === "" ? "true box" : `box of ${box.system}`;
-    this.status.textContent = `${box.class}, ${who}: ${status}, ${why}; ${sides.map((side) => side.toFixed(2)).join(" × ")} m in the ${box.cloud} scan`;
+    const size = sides.map((side) => side.toFixed(2)).join(" × ");
+    this.status.textContent = `${box.class}, ${who}: ${status}, ${why}; ${size} m in the ${box.cloud} scan`;
   }
 
   paint(stage, cloud) {
-    const drawn = this.view.boxes.map((box, index) => [box, index]).filter(([box]) => box.cloud === cloud.name && this.visible(box));
+    const drawn = this.view.boxes
+      .map((box, index) => [box, index])
+      .filter(([box]) => box.cloud === cloud.name && this.visible(box));
     drawn.sort((p, q) => (p[1] === this.chosen) - (q[1] === this.chosen));
     for (const [box, index] of drawn) {
       const { status } = this.fate(box);
@@ -221,7 +303,8 @@ class Scene {
       const look = { colour: this.colours[ROLES[status]], width, dash: box.system === "" ? [] : [6, 4], ghost: 0.45 };
       for (const [i, j] of EDGES) stage.line(vertex(box, i), vertex(box, j), look);
     }
-    for (const [box, index] of drawn.reverse()) {
+    const rank = ([box, index]) => (index === this.chosen ? -1 : ORDER[this.fate(box).status]);
+    for (const [box, index] of drawn.sort((p, q) => rank(p) - rank(q))) {
       const { status, iou } = this.fate(box);
       if (box.system !== "" && status === "matched" && this.on.truth && index !== this.chosen) continue;
       const top = [0, 1, 2].map((axis) => [4, 5, 6, 7].reduce((sum, i) => sum + vertex(box, i)[axis] / 4, 0));

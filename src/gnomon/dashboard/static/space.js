@@ -47,12 +47,19 @@ export class Stage {
     this.floor = null;
     this.spent = 0;
     this.canvas = node("canvas", { class: "space-canvas", role: "application", tabindex: "0" });
-    this.canvas.setAttribute("aria-label", `${options.label}; drag or arrow keys turn, shift moves, + and - zoom, 0 resets`);
+    this.canvas.setAttribute(
+      "aria-label",
+      `${options.label}; drag or arrow keys turn, shift moves, + and - zoom, 0 resets`,
+    );
     host.append(this.canvas);
     this.context = this.canvas.getContext("2d", { alpha: false });
     this.pointers = new Map();
     this.redraw = () => this.ask();
-    this.retheme = () => { this.colours = palette(); this.styled = null; this.ask(); };
+    this.retheme = () => {
+      this.colours = palette();
+      this.styled = null;
+      this.ask();
+    };
     this.colours = palette();
     camera.listeners.add(this.redraw);
     document.addEventListener("gnomon-theme", this.retheme);
@@ -71,7 +78,10 @@ export class Stage {
     this.canvas.remove();
   }
 
-  /** Set the points: `xyz` (n, 3), `codes` (n,), and a style per code: `colour`, `glyph`, `radius`, `fade`, `hidden`. */
+  /**
+   * Set the points: `xyz` (n, 3), `codes` (n,), and a style per code: `colour`, `glyph`, `radius`, `fade`, `hidden`,
+   * `through` (it is seen through points that are not).
+   */
   show(xyz, codes, styles) {
     this.points = { xyz, codes, styles };
     this.styled = null;
@@ -79,7 +89,11 @@ export class Stage {
   }
 
   ask() {
-    if (!this.pending) this.pending = requestAnimationFrame(() => { this.pending = 0; this.draw(); });
+    if (!this.pending)
+      this.pending = requestAnimationFrame(() => {
+        this.pending = 0;
+        this.draw();
+      });
   }
 
   draw() {
@@ -123,18 +137,40 @@ export class Stage {
   /** Prepare what each code looks like: two sizes of its glyph, and its colour at each of several depths. */
   style() {
     const { paper } = this.colours;
-    return this.points.styles.map(({ colour, glyph, radius, fade, hidden }) => {
+    return this.points.styles.map(({ colour, glyph, radius, fade, hidden, through }) => {
       const shades = new Uint32Array(SHADES);
       for (let i = 0; i < SHADES; i++) shades[i] = packed(mix(colour, paper, (fade * i) / (SHADES - 1)));
       const small = stamp(glyph, radius * this.dpr, this.width);
-      return { hidden, shades, small, large: stamp(glyph, radius * 1.6 * this.dpr, this.width), bias: fade > 0.5 ? 1 : 0.985 };
+      return {
+        hidden,
+        shades,
+        small,
+        large: stamp(glyph, radius * 1.6 * this.dpr, this.width),
+        nearer: through ? 0.5 : 1,
+      };
     });
   }
 
   splat() {
     this.styled ??= this.style();
-    const { points: { xyz, codes }, styled, width, height, depth, pixels, index, coarse, across, focal } = this;
-    const { right: [rx, ry, rz], over: [ux, uy, uz], ahead: [fx, fy, fz], eye: [ex, ey, ez] } = this.view;
+    const {
+      points: { xyz, codes },
+      styled,
+      width,
+      height,
+      depth,
+      pixels,
+      index,
+      coarse,
+      across,
+      focal,
+    } = this;
+    const {
+      right: [rx, ry, rz],
+      over: [ux, uy, uz],
+      ahead: [fx, fy, fz],
+      eye: [ex, ey, ez],
+    } = this.view;
     const [cx, cy, close] = [width / 2, height / 2, this.camera.distance * 0.75];
     const nearest = Math.max(NEAR, this.camera.distance * 0.4);
     const shade = SHADES / (this.camera.distance * 1.6 - nearest);
@@ -155,7 +191,7 @@ export class Stage {
       const level = ((away - nearest) * shade) | 0;
       const colour = look.shades[level < 0 ? 0 : level >= SHADES ? SHADES - 1 : level];
       const at = sy * width + sx;
-      const shown = away * look.bias;
+      const shown = away * look.nearer;
       const cell = ((sy / BLOCK) | 0) * across + ((sx / BLOCK) | 0);
       if (away < coarse[cell]) coarse[cell] = away;
       const offsets = form.offsets;
@@ -274,7 +310,16 @@ export class Stage {
     const { a, b, up } = this.camera;
     const step = round(Math.max(high[0] - low[0], high[1] - low[1]) / 8);
     const [from, to] = [low.map((v) => Math.floor(v / step) * step), high.map((v) => Math.ceil(v / step) * step)];
-    const place = (u, v) => add(add(a.map((value) => value * u), b, v), up, level);
+    const place = (u, v) =>
+      add(
+        add(
+          a.map((value) => value * u),
+          b,
+          v,
+        ),
+        up,
+        level,
+      );
     const look = { colour: this.colours.line, width: 1, ghost: 0 };
     for (let u = from[0]; u <= to[0] + step / 2; u += step) this.line(place(u, from[1]), place(u, to[1]), look);
     for (let v = from[1]; v <= to[1] + step / 2; v += step) this.line(place(from[0], v), place(to[0], v), look);
@@ -298,10 +343,19 @@ export class Stage {
     const start = end - length * this.ratio;
     ctx.strokeStyle = css(this.colours.ink);
     ctx.lineWidth = 2 * this.dpr;
-    for (const [p, q] of [[start, end], [start, start], [end, end]]) {
+    for (const [p, q] of [
+      [start, end],
+      [start, start],
+      [end, end],
+    ]) {
       this.stroke([p, this.height - (p === q ? 18 : 14) * this.dpr], [q, this.height - (p === q ? 10 : 14) * this.dpr]);
     }
-    this.write(length < 0.1 ? `${+(length * 1000).toPrecision(2)} mm` : `${+length.toPrecision(2)} m`, start, this.height - 22 * this.dpr, this.colours.ink);
+    this.write(
+      length < 0.1 ? `${+(length * 1000).toPrecision(2)} mm` : `${+length.toPrecision(2)} m`,
+      start,
+      this.height - 22 * this.dpr,
+      this.colours.ink,
+    );
   }
 
   handlers() {

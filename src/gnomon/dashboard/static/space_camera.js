@@ -130,8 +130,16 @@ export class Camera {
   frame() {
     const [c, s] = [Math.cos(this.yaw), Math.sin(this.yaw)];
     const [cp, sp] = [Math.cos(this.pitch), Math.sin(this.pitch)];
-    const flat = add(this.a.map((value) => value * s), this.b, c);
-    const ahead = add(flat.map((value) => value * cp), this.up, -sp);
+    const flat = add(
+      this.a.map((value) => value * s),
+      this.b,
+      c,
+    );
+    const ahead = add(
+      flat.map((value) => value * cp),
+      this.up,
+      -sp,
+    );
     const right = unit(cross(ahead, this.up));
     return { right, over: cross(right, ahead), ahead, eye: add(this.target, ahead, -this.distance) };
   }

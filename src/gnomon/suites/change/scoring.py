@@ -33,8 +33,8 @@ from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.change import indoorcd
-from gnomon.suites.change.exhibits import Judged, Keeper, Scans
 from gnomon.suites.change.files import MARK, Dataset, Scene, read_dataset
+from gnomon.suites.change.keeping import Judged, Keeper, Scans
 from gnomon.suites.change.labels import by_boxes
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction, read_predictions
