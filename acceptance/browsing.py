@@ -63,8 +63,8 @@ def served(folder: Path, *more: str) -> Iterator[Served]:
     """Serve a folder of runs on any free port of loopback."""
     command = [str(Path(sys.executable).parent / "gnomon"), "serve", "--runs", str(folder), "--port", "0", *more]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
     try:
-        assert process.stderr is not None
         line = process.stderr.readline()
         found = re.search(r"http://\S+", line)
         if found is None:
@@ -77,3 +77,4 @@ def served(folder: Path, *more: str) -> Iterator[Served]:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        process.stderr.close()

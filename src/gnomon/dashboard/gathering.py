@@ -129,19 +129,14 @@ def _boarded(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Sec
 
 
 def alike(library: Library, key: str) -> list[Listed]:
-    """Return the runs of the same suite, protocol, variant and data as one, itself among them."""
+    """Return the runs that can be compared with one, itself among them: same suite, data, protocol and plan."""
     runs = library.listed()
     one = next((item for item in runs if item.key == key and item.entry is not None), None)
     if one is None or one.entry is None:
         raise NotHereError(f"no run {key[:80]!r} here that can be read")
     mine = one.entry
-    same = [mine.suite, mine.protocol, mine.variant, mine.data]
-    return [
-        item
-        for item in runs
-        if item.entry is not None
-        and [item.entry.suite, item.entry.protocol, item.entry.variant, item.entry.data] == same
-    ]
+    same = (mine.suite, mine.data, mine.ground)
+    return [item for item in runs if item.entry and (item.entry.suite, item.entry.data, item.entry.ground) == same]
 
 
 def kept(library: Library, key: str) -> tuple[Listing, str]:

@@ -51,7 +51,7 @@ def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing, damage: st
         crumbs(("Runs", "/"), (shortened(run.system, 60), "")),
         _title(run.system, run),
         tag("p", *(links if len(others) > 1 else links[1:]), cls="actions"),
-        contents(found.sections, [("cases", "Cases to look at")] if kept.entries else []),
+        contents(found.sections, [("exhibits", "Cases to look at")] if kept.entries else []),
         *sections(found, "together"),
         *([_cases(kept, [key])] if kept.entries else []),
         *(
@@ -95,7 +95,7 @@ def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str]
         _names(found),
         _left_out(found),
         form,
-        contents(found.sections, [("cases", "Cases to look at")] if made else []),
+        contents(found.sections, [("exhibits", "Cases to look at")] if made else []),
         *sections(found, "compare", query),
         *made,
     ]
@@ -164,7 +164,7 @@ def file_page(path: str, names: Sequence[str], name: str) -> list[Markup]:
         tag("h1", shortened(path, 120)),
         tag("p", shortened(name, 120)),
         tag("div", SCRIPTED, data_source=source, cls="stage"),
-        tag("section", tag("h2", "Results in this file"), tag("ul", *links, cls="cases"), id="cases"),
+        tag("section", tag("h2", "Results in this file"), tag("ul", *links, cls="cases"), id="exhibits"),
     ]
 
 
@@ -207,7 +207,11 @@ def _cases(kept: Listing, keys: Sequence[str], here: str = "") -> Markup:
     ]
     said = f"{len(kept.entries):,} of {kept.of:,} cases were kept, the worst first (option --exhibits)."
     return tag(
-        "section", tag("h2", "Cases to look at"), tag("p", said, cls="lead"), tag("ol", *items, cls="cases"), id="cases"
+        "section",
+        tag("h2", "Cases to look at"),
+        tag("p", said, cls="lead"),
+        tag("ol", *items, cls="cases"),
+        id="exhibits",
     )
 
 

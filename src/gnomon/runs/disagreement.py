@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.runs.pictures import case_scores
@@ -123,7 +124,10 @@ def _answers(path: Path | None) -> dict[tuple[str, ...], tuple[str, str]] | None
     file = None if path is None else path / "predictions.parquet"
     if file is None or not file.is_file():
         return None
-    table = read_table(file)
+    try:
+        table = read_table(file)
+    except InputError:  # what was scored is no table of answers, such as boxes
+        return None
     unit = [name for name in UNIT if name in table.column_names]
     answer = next((name for name in ANSWER if name in table.column_names), None)
     if answer is None or not {"id", "sample"} & set(unit) or table.num_rows > MOST_UNITS:

@@ -31,6 +31,7 @@ COLUMNS = {
     "protocol": "TEXT",
     "variant": "TEXT",
     "data": "TEXT",
+    "ground": "TEXT",
     "started": "TEXT",
     "headline": "TEXT",
     "value": "REAL",
@@ -57,6 +58,8 @@ class Entry:
     protocol: str
     variant: str
     data: str
+    ground: str
+    """What runs must share to be compared, beside their data: the protocol with all that it settles, and the plan."""
     started: str
     headline: str
     value: float | None
@@ -180,6 +183,13 @@ class _Protocol(msgspec.Struct):
     variant: str
 
 
+class _Plan(msgspec.Struct):
+    method: str
+    level: float
+    resamples: int
+    seed: int
+
+
 class _Time(msgspec.Struct):
     started: str
 
@@ -188,7 +198,9 @@ class _Manifest(msgspec.Struct):
     suite: str
     system: str
     protocol: _Protocol
+    protocol_fingerprint: str
     data_fingerprint: str
+    plan: _Plan
     time: _Time
     summary: _Summary
 
@@ -210,6 +222,7 @@ def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
         protocol=f"{protocol.name} {protocol.version}",
         variant=protocol.variant,
         data=manifest.data_fingerprint,
+        ground=f"{manifest.protocol_fingerprint} {' '.join(map(str, msgspec.structs.astuple(manifest.plan)))}",
         started=manifest.time.started,
         headline=summary.headline,
         value=summary.value,

@@ -6,7 +6,7 @@
  */
 
 import { ErrorList, called, told } from "./timeline_errors.js";
-import { at, ranked, search, summed, touching, worst, wrongFrom, wrongUpTo } from "./timeline_lod.js";
+import { at, ranked, summed, touching, worst, wrongFrom, wrongUpTo } from "./timeline_lod.js";
 import { AXIS, GAP, SIGNALS, laid, rowNames } from "./timeline_layout.js";
 import { Looks, axis, labelLane, outcomeLane, overview, signalLane, sized, strip } from "./timeline_paint.js";
 import { brushing, lanes as pointing } from "./timeline_pointing.js";
@@ -240,9 +240,8 @@ class Timeline {
   step(way) {
     if (this.current < 0) return;
     const index = this.indices[this.current];
-    const middle = (this.span[0] + this.span[1]) / 2;
-    const here = search(index.start, middle, 0, index.n);
-    const from = this.chosen >= 0 ? this.chosen + way : way > 0 ? here : here - 1;
+    const [first, stop] = touching(index, this.span[0], this.span[1], true);
+    const from = this.chosen >= 0 ? this.chosen + way : way > 0 ? first : stop - 1;
     const found = way > 0 ? wrongFrom(index, Math.max(0, from)) : wrongUpTo(index, from);
     if (found >= 0) this.choose(found);
     else this.say(way > 0 ? "No later error." : "No earlier error.");

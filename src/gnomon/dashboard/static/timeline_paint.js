@@ -9,6 +9,7 @@ const NAMES = ["ink", "paper", "muted", "line", "accent", "right", "missed", "fa
 const BY_RANK = ["right", "timing", "timing", "confused", "missed"];
 const HATCH = 8;
 const GAP_OF_SIGNAL = 4;
+const SEPARATE = 8;
 
 /** Read the colours of the page. */
 export function palette() {
@@ -170,12 +171,14 @@ export function labelLane(context, looks, index, kind, span, box) {
   runs(codes, (from, to, code) => {
     context.fillStyle = own[code].fill;
     context.fillRect(box.x + from, box.y, to - from, box.height);
-    if (to - from > 20) wide.push(from, to, code);
+    if (to - from > SEPARATE) wide.push(from, to, code);
   });
   context.fillStyle = looks.colours.ink;
   runs(shared, (from, to) => context.fillRect(box.x + from, box.y + box.height - 3, to - from, 3));
   context.fillStyle = looks.colours.paper;
-  runs(codes, (from) => { if (from && codes[from - 1] >= 0) context.fillRect(box.x + from - 0.5, box.y, 1, box.height); });
+  for (let k = 0; k < wide.length; k += 3) {
+    if (wide[k] && codes[wide[k] - 1] >= 0) context.fillRect(box.x + wide[k] - 0.5, box.y, 1, box.height);
+  }
   for (let k = 0; k < wide.length; k += 3) written(context, own[wide[k + 2]], looks, box, box.x + wide[k], box.x + wide[k + 1]);
 }
 
@@ -201,13 +204,15 @@ export function signalLane(context, looks, signal, range, span, box) {
   context.stroke();
   context.fillStyle = looks.colours.muted;
   [[range[1], 8], [range[0], box.height - 7]].forEach(([value, down]) => {
-    const text = brief(value);
+    const text = brief(value, range[1] - range[0]);
     context.fillText(text, box.x ? box.x - 6 - looks.width(context, text) : 3, box.y + down);
   });
 }
 
-function brief(value) {
-  return Number.isFinite(value) ? String(+value.toPrecision(3)).replace("-", "−") : "";
+/** Write a value with as many digits as tell the ends of a range apart. */
+function brief(value, range) {
+  const digits = range > 0 && value ? 2 + Math.ceil(Math.log10(Math.abs(value) / range)) : 3;
+  return String(+value.toPrecision(Math.min(8, Math.max(3, digits)))).replace("-", "−");
 }
 
 /** Draw the axis of time on top, with faint lines down to the end of the lanes. */

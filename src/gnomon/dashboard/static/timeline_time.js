@@ -72,6 +72,14 @@ export function precision(seconds) {
   return Math.max(0, Math.min(6, Math.ceil(1 - Math.log10(Math.max(seconds, 1e-9)))));
 }
 
+/** Write a whole minute: by the clock, or as h:mm or minutes. */
+function coarse(t, clock) {
+  if (clock) return moment(t, clock).slice(0, 5);
+  const minutes = Math.round(Math.abs(t) / MINUTE);
+  const sign = t < 0 && minutes ? "−" : "";
+  return minutes >= 60 ? `${sign}${Math.floor(minutes / 60)}:${two(minutes % 60)} h` : `${sign}${minutes} min`;
+}
+
 /** Return the ticks of an axis: `{t, text, day}`, `day` where the date changes. */
 export function ticks(t0, t1, width, clock, spacing = 90) {
   const step = stepOf(((t1 - t0) / Math.max(width, 1)) * spacing);
@@ -82,9 +90,9 @@ export function ticks(t0, t1, width, clock, spacing = 90) {
   const first = Math.ceil((t0 + origin) / step - 1e-9);
   for (let k = first; k * step - origin <= t1 + step * 1e-9; k++) {
     const t = k * step - origin;
-    const text = clock && step >= MINUTE ? moment(t, clock).slice(0, 5) : moment(t, clock, digits);
+    const text = step >= MINUTE ? coarse(t, clock) : moment(t, clock, digits);
     const day = dayOf(t, clock);
-    found.push({ t, text: clock || step < HOUR || !t ? text : text.replace(/:00$/, ""), day: day === before ? "" : day });
+    found.push({ t, text, day: day === before ? "" : day });
     before = day;
     if (found.length > 500) break;
   }

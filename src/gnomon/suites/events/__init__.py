@@ -20,6 +20,7 @@ SUITE = Suite(
     },
     tables="gnomon.suites.events.views:tables",
     exhibit="gnomon.suites.events.exhibits:shown",
+    opens={"scores.json": "gnomon.suites.events.legacy"},
     demo="gnomon.suites.events.demo:steps",
     tuning=Tuning(systems="recognizers", parameters="gnomon.suites.events.recognizers:parameters"),
 )
