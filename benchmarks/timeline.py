@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import http.server
 import json
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.harness import BenchmarkError, Context, Row
+from benchmarks.harness import Context, Row
 
 import gnomon.dashboard
 import gnomon.report
@@ -48,6 +49,7 @@ window.view = view;
 window.timeline = mount(document.getElementById("host"), view.data, addressed());
 window.timeline.draw();
 window.firstDraw = performance.now();
+document.documentElement.dataset.ready = "yes";
 """
 MOVES = """async (frames) => {
   const { view, timeline } = window;
@@ -75,7 +77,8 @@ def rows(context: Context) -> Iterator[Row]:
 
     path = program()
     if path is None:
-        raise BenchmarkError("no Chromium on this machine: install it, or name it in GNOMON_CHROMIUM")
+        print("timeline: left out, no Chromium here: install it, or name it in GNOMON_CHROMIUM", file=sys.stderr)
+        return
     n = 100_000 if context.quick else 1_000_000
     found = measured(context.folder, day(n), path, FLAGS)
     yield Row("timeline", n, found.pop("frame_s"), None, None, found)
@@ -89,7 +92,7 @@ def measured(folder: Path, view: View, path: str, flags: tuple[str, ...]) -> dic
         browser = driver.chromium.launch(executable_path=path, args=list(flags))
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(address)
-        page.wait_for_function("window.firstDraw !== undefined", timeout=60_000)
+        page.locator("html[data-ready=yes]").wait_for(state="attached", timeout=60_000)
         first = page.evaluate("window.firstDraw")
         page.wait_for_timeout(500)
         found: dict[str, list[float]] = page.evaluate(MOVES, FRAMES)

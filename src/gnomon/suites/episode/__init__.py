@@ -18,5 +18,6 @@ SUITE = Suite(
         "simulate": Verb(SimulateOptions, "gnomon.suites.episode.simulate:simulate", "write generated episodes"),
     },
     tables="gnomon.suites.episode.views:tables",
+    exhibit="gnomon.suites.episode.exhibits:shown",
     demo="gnomon.suites.episode.demo:steps",
 )

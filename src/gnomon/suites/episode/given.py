@@ -36,6 +36,7 @@ from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.tables import SUFFIXES
 from gnomon.intake.text import is_list
+from gnomon.runs import exhibits
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.tasks.declared import TASKS
 
@@ -107,7 +108,7 @@ def _folder(folder: Path) -> dict[str, Any]:
     if len(tables) > 1:
         raise InputError(f"{folder}: several tables of labels: {some([path.name for path in tables])}; keep one")
     found = {LABELS: tables[0]} if tables else {}
-    own = {"tallies.npz", "ledgers.npz"}  # of a run, whose folder may be given as it is
+    own = {"tallies.npz", "ledgers.npz", exhibits.NAME}  # of a run, whose folder may be given as it is
     found |= {path.stem: path for path in sorted(folder.glob("*.npz")) if path not in tables and path.name not in own}
     if not found:
         raise InputError(f"{folder}: expected {LABELS}.csv, .parquet or .jsonl, or TASK.npz in it; {EXAMPLE}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
 from gnomon.engine.options import EngineOptions
 from gnomon.suites.episode.simulate_options import SimulateOptions
 
@@ -37,7 +37,7 @@ class SplitOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunOptions(SplitOptions, EngineOptions):
+class RunOptions(SplitOptions, ExhibitOptions, EngineOptions):
     """``gnomon run episode``."""
 
     episodes: Annotated[
@@ -61,7 +61,7 @@ class RunOptions(SplitOptions, EngineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(SplitOptions, ScoringOptions):
+class ScoreOptions(SplitOptions, ExhibitOptions, ScoringOptions):
     """``gnomon score episode``."""
 
     truth: Annotated[tuple[str, ...], Option("episode, or folder that holds some; repeat for more", metavar="DIR")]

@@ -22,7 +22,7 @@ from gnomon.core.evidence import Finding
 from gnomon.intake.sources import systems
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.episode import cells, layout
+from gnomon.suites.episode import cells, exhibits, layout
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
@@ -48,7 +48,8 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     with tempfile.TemporaryDirectory(prefix="gnomon-") as folder:
         ground = _ground(options, tasks, places, Path(folder))
         truth = [_described(place.id, place.folder) for place in places]
-        return [_evaluated(options, ground, one, truth) for one in given]
+        keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits, places, sound=False)
+        return [_evaluated(options, ground, one, truth, keeper) for one in given]
 
 
 def _tasks(options: ScoreOptions, given: Sequence[Given]) -> tuple[str, ...]:
@@ -110,7 +111,13 @@ def _read_of(facts: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any
     return kept
 
 
-def _evaluated(options: ScoreOptions, ground: Ground, given: Given, truth: Sequence[Mapping[str, Any]]) -> Evaluation:
+def _evaluated(
+    options: ScoreOptions,
+    ground: Ground,
+    given: Given,
+    truth: Sequence[Mapping[str, Any]],
+    keeper: exhibits.Keeper,
+) -> Evaluation:
     where = given.source.where
     possible = {task: data for task, data in ground.data.items() if task in given.tasks and not data.lacks}
     if not possible:
@@ -133,6 +140,7 @@ def _evaluated(options: ScoreOptions, ground: Ground, given: Given, truth: Seque
         options=opt.record(replace(options, predictions=(where,))),
         inputs=[*truth, *(_described(given.source.name, path) for path in given.files)],
         facts={"seed": options.seed},
+        keeper=keeper,
     )
 
 

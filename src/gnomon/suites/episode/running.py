@@ -27,7 +27,7 @@ from gnomon.engine.plan import Node, Plan
 from gnomon.engine.store import Store
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import Evaluation
-from gnomon.suites.episode import cells, layout, scoring, systems
+from gnomon.suites.episode import cells, exhibits, layout, scoring, systems
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features import blocks
@@ -260,6 +260,7 @@ def _assemble(
     outcome: Outcome, work: Work, nodes: Nodes, planned: Mapping[tuple[str, str, str], Node]
 ) -> list[Evaluation]:
     store = Store(work.options.store_folder())
+    keeper = exhibits.Keeper(0 if work.options.out == "none" else work.options.exhibits, work.places, sound=True)
     found = []
     for variant in work.variants:
         ground = _ground(store, work, nodes, variant)
@@ -283,6 +284,7 @@ def _assemble(
                         for place in work.places
                     ],
                     facts={TRIVIAL: systems.is_trivial(name), "progress_logs": 1, "seed": work.options.seed},
+                    keeper=keeper,
                 )
             )
     return found

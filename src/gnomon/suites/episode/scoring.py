@@ -21,7 +21,7 @@ from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.runs.alignment import POOL
 from gnomon.runs.run import Evaluation
 from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
-from gnomon.suites.episode import audited, gate, systems
+from gnomon.suites.episode import audited, exhibits, gate, systems
 from gnomon.suites.episode import protocol as rules
 from gnomon.suites.episode.answers import ROW, Answers, Tallied, pool_of, tallied
 from gnomon.suites.episode.heads import form
@@ -175,8 +175,9 @@ def evaluation(
     options: Mapping[str, Any],
     inputs: Sequence[Mapping[str, Any]],
     facts: Mapping[str, Any],
+    keeper: exhibits.Keeper,
 ) -> Evaluation:
-    """Tally the answers of a system to every task that it answered."""
+    """Tally the answers of a system to every task that it answered, and keep what can be looked at."""
     done = {task: _tallied(ground, given) for task, given in answers.items()}
     tallies, ledgers = _filled(ground, done)
     known = _facts(ground, system, answers, done, facts)
@@ -205,6 +206,7 @@ def evaluation(
             **ground.files,
             **gate.files(ground.variant, ground.split, known),
             **_by_class(done),
+            **keeper.files(ground.data, ground.tested, done),
             **{f"{task}.npz": one.packed() for task, one in answers.items() if form(one.task.kind) == "vectors"},
         },
     )

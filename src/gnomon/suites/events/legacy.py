@@ -1,4 +1,4 @@
-"""Results that perfboard wrote (``scores.json``), as timelines; :mod:`gnomon.suites.events.perfboard` says what is in it.
+"""perfboard's ``scores.json`` as timelines; :mod:`gnomon.suites.events.perfboard` says what is in such a file.
 
 Conventions
 -----------
