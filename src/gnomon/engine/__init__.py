@@ -5,5 +5,7 @@
 ``work``       what one worker does with one node
 ``executors``  inline, or processes that may die without taking the rest down
 ``progress``   what a person, a log and a dashboard see of it
+``begun``      what a node keeps of work that it has not ended, and what it tells from inside
 ``job``        plan, executor and store put together; what is missing, and why
+``torches``    torch as models use it: its threads, its device, its random numbers
 """

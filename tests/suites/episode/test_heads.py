@@ -14,8 +14,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.class_weight import compute_class_weight
 
 from gnomon.core.errors import InputError, MissingExtraError, WorkError
+from gnomon.engine import torches
 from gnomon.suites.episode import heads
-from gnomon.suites.episode.heads import descent, minimal, scaling, torches, weighting
+from gnomon.suites.episode.heads import descent, minimal, scaling, weighting
 
 NARROW, WIDE = (60, 7), (25, 90)
 """More rows than columns, and fewer: the two ways of solving."""

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from gnomon.core.errors import InputError, MissingExtraError
+from gnomon.engine import torches
 from gnomon.suites.har import systems
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.systems import Conditions
@@ -158,3 +159,12 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     train = np.arange(6) % 3
     with pytest.raises(MissingExtraError, match=r"gnomon\[classical\]"):
         systems.make("random_forest").fine_tune(windows(train), train, windows(train), train, CLASSES, CONDITIONS)
+
+
+def test_code_that_suites_share_is_part_of_what_neural_systems_are(monkeypatch, tmp_path):
+    neural = [name for name in systems.BUILTIN if systems.heavy(name)]
+    before = {name: systems.identity(name) for name in systems.BUILTIN}
+    (tmp_path / "other.py").write_text("other = 1")
+    monkeypatch.setattr(torches, "__file__", str(tmp_path / "other.py"))
+    assert neural
+    assert [name for name in systems.BUILTIN if systems.identity(name) != before[name]] == neural

@@ -13,7 +13,7 @@ import textwrap
 import numpy as np
 import pytest
 
-from gnomon.core.errors import InputError, IntegrityError, MissingExtraError, WorkError
+from gnomon.core.errors import InputError, IntegrityError, WorkError
 from gnomon.engine.begun import doing
 from gnomon.suites.har.systems.neural import training
 
@@ -279,30 +279,6 @@ def test_weights_are_written_and_read_as_safetensors(tmp_path):
     (tmp_path / "m").write_bytes(whole[:-5])
     with pytest.raises(IntegrityError, match="not a whole safetensors file"):
         training.read(tmp_path / "m")
-
-
-def test_threads_and_device_come_from_the_environment(monkeypatch):
-    monkeypatch.setenv("GNOMON_THREADS", "2")
-    assert training.torch().get_num_threads() == 2
-    monkeypatch.delenv("GNOMON_THREADS")
-    assert training.torch().get_num_threads() == 1
-    for text in ("0", "two", "-1"):
-        monkeypatch.setenv("GNOMON_THREADS", text)
-        with pytest.raises(InputError, match="GNOMON_THREADS"):
-            training.torch()
-    monkeypatch.delenv("GNOMON_THREADS")
-    monkeypatch.setenv("GNOMON_DEVICE", "cpu")
-    assert training.device().type == "cpu"
-    for text in ("xpu:3", "nowhere"):
-        monkeypatch.setenv("GNOMON_DEVICE", text)
-        with pytest.raises(InputError, match="GNOMON_DEVICE"):
-            training.device()
-
-
-def test_without_torch_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtraError, match=r"gnomon\[models\]"):
-        training.torch()
 
 
 def test_held_out_rows_are_apart():

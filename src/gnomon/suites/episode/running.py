@@ -17,11 +17,13 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, MissingExtraError, some
+from gnomon.engine import torches
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.store import Store
@@ -190,13 +192,14 @@ def _resolved(options: RunOptions) -> Work:
     return Work(options, tuple(places), content, chosen, tasks, skip, left_out)
 
 
-def code(*rooms: str) -> str:
-    """Return the hash of the code of some modules and folders of this suite."""
+def code(*rooms: str, shared: Sequence[ModuleType] = ()) -> str:
+    """Return the hash of the code of some modules and folders of this suite, and of modules that suites share."""
     here, content = Path(__file__).parent, hashlib.sha256()
+    files = [Path(str(module.__file__)) for module in shared]
     for room in rooms:
-        files = sorted((here / room).glob("*.py")) if (here / room).is_dir() else [here / f"{room}.py"]
-        for path in files:
-            content.update(path.read_bytes())
+        files += sorted((here / room).glob("*.py")) if (here / room).is_dir() else [here / f"{room}.py"]
+    for path in files:
+        content.update(path.read_bytes())
     return content.hexdigest()[:16]
 
 
@@ -207,7 +210,7 @@ class Nodes:
         self.work = work
         self.node = partial(Node, limits=work.options.limits())
         self.reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
-        self.answering = code("answers", "systems", "tasks", "heads")
+        self.answering = code("answers", "systems", "tasks", "heads", shared=[torches])
 
     def features(self, place: layout.Place, variant: str) -> Node:
         """Artefact: the feature vectors of an episode."""

@@ -16,7 +16,6 @@ give equal results on one machine with one number of threads.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.compiling import jit
-from gnomon.core.errors import MissingExtraError
 from gnomon.core.tallies import Array
+from gnomon.engine import torches
 
 SLOPE = 0.2
 """Of leaky rectifiers, where negative."""
@@ -35,15 +34,8 @@ LAYERS = 4
 
 
 def library() -> Any:
-    """Return torch, which is loaded when it is first needed."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] != "torch":
-            raise
-        raise MissingExtraError(
-            "the system dgcnn needs torch, which is not installed: pip install 'gnomon[models]', or leave it out"
-        ) from error
+    """Return torch, which is loaded when it is first needed; its threads are for :func:`settled` to say."""
+    return torches.library("torch", "the system dgcnn")
 
 
 def shapes(features: int, width: int) -> dict[str, tuple[int, ...]]:

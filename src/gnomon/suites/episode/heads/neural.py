@@ -29,9 +29,9 @@ import numpy as np
 from gnomon.core.errors import InputError, WorkError
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
+from gnomon.engine.torches import device, seeded, threads, torch
 from gnomon.suites.episode.heads import given
 from gnomon.suites.episode.heads.scaling import Scaler
-from gnomon.suites.episode.heads.torches import device, seeded, threads, torch
 from gnomon.suites.episode.heads.weighting import balanced, chosen, positive
 
 PURPOSE = ("episode", "heads", "neural")
@@ -103,7 +103,7 @@ class Network:
             "parameters": count,
             "updates": self.epochs * -(-len(rows) // self.batch),
             "loss": losses,
-            "device": device(),
+            "device": str(device()),
             "threads": threads(),
             **more,
         }

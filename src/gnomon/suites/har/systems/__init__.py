@@ -39,6 +39,7 @@ from gnomon.core.errors import InputError
 from gnomon.core.loading import find_class, source_identity
 from gnomon.core.systems import Spec, checked, known_parameters, parse
 from gnomon.core.tallies import Array
+from gnomon.engine import torches
 from gnomon.suites.har.recordings import Windows
 
 BUILTIN: dict[str, str] = {
@@ -183,9 +184,8 @@ def identity(name: str) -> str:
     here = Path(__file__).parent
     module = BUILTIN[name].partition(":")[0].rpartition(".")[2]
     if ".neural." in BUILTIN[name]:
-        shared = [
-            path for path in sorted((here / "neural").rglob("*.py")) if path.stem not in _OWN or path.stem == module
-        ]
+        files = sorted((here / "neural").rglob("*.py"))
+        shared = [Path(torches.__file__), *(path for path in files if path.stem not in _OWN or path.stem == module)]
     else:
         shared = [*sorted(here.glob("*.py")), here.parent / "features.py"]
     return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in shared)}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from gnomon.suites.har.systems.neural.device import torch as library
+from gnomon.engine.torches import torch as library
 
 TEMPERATURE = 0.1
 SCALE = 30.0

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core.errors import IntegrityError
-from gnomon.suites.har.systems.neural.device import device, library
+from gnomon.engine.torches import device, library
 
 ABOUT = "about"
 

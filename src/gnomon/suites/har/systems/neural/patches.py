@@ -23,8 +23,9 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.engine import torches
 from gnomon.suites.har.recordings import CHANNELS, Windows
-from gnomon.suites.har.systems.neural import device, t5
+from gnomon.suites.har.systems.neural import t5
 from gnomon.suites.har.systems.neural.t5 import Sizes
 
 STEPS, CONTEXT = 8, 512
@@ -45,7 +46,7 @@ SIZES = {
 
 def network(sizes: Sizes, seed: int | None = None) -> Any:
     """Return the layers ``patch``, ``hidden`` and ``encoder``; without a seed their weights mean nothing yet."""
-    torch = device.torch()
+    torch = torches.torch()
     layers = torch.nn.ModuleDict(
         {
             "patch": torch.nn.Linear(STEPS, sizes.d, bias=False),
@@ -57,12 +58,12 @@ def network(sizes: Sizes, seed: int | None = None) -> Any:
         generator = torch.Generator().manual_seed(seed)
         torch.nn.init.orthogonal_(layers["patch"].weight, GAIN, generator=generator)
         t5.initialise(layers["encoder"], sizes, generator)
-    return layers.to(device.device())
+    return layers.to(torches.device())
 
 
 def positions(count: int, d: int) -> Any:
     """Return sines and cosines ``(count, d)`` of the last positions of the context (Vaswani et al., 2017)."""
-    torch = device.torch()
+    torch = torches.torch()
     place = torch.arange(PATCHES - count, PATCHES, dtype=torch.float32)[:, None]
     angle = place * torch.exp(torch.arange(0, d, 2, dtype=torch.float32) * (-np.log(10_000.0) / d))
     return torch.stack([angle.sin(), angle.cos()], dim=2).flatten(1)[:, :d]
@@ -81,14 +82,14 @@ def cut(series: Any, observed: Any) -> tuple[Any, Any]:
     front = -series.shape[1] % STEPS
     if series.shape[1] + front > CONTEXT:
         raise InputError(f"moment: windows of {series.shape[1]} steps, expected at most {CONTEXT}; give a lower rate")
-    pad = device.torch().nn.functional.pad
+    pad = torches.torch().nn.functional.pad
     series, observed = pad(series, (front, 0)), pad(observed, (front, 0))
     return series.unflatten(1, (-1, STEPS)), observed.unflatten(1, (-1, STEPS)).all(dim=2)
 
 
 def encoded(layers: Any, sizes: Sizes, patches: Any, seen: Any, hidden: Any = None) -> Any:
     """Return an output ``(B, P, d)`` for every patch; those that are `hidden` ``(B, P)`` are looked at, not read."""
-    torch = device.torch()
+    torch = torches.torch()
     read = seen if hidden is None else seen & ~hidden
     tokens = torch.where(read[..., None], layers["patch"](patches), layers["hidden"]["token"])
     tokens = tokens + positions(patches.shape[1], sizes.d).to(tokens.device)
@@ -104,7 +105,7 @@ def embedded(layers: Any, sizes: Sizes, series: Any, observed: Any) -> Any:
 
 def channels(windows: Windows, rows: Array | slice = slice(None)) -> tuple[Any, Any]:
     """Return the channels of windows ``(n, 6, T)`` and their observed steps, on the device in use."""
-    torch, where = device.torch(), device.device()
+    torch, where = torches.torch(), torches.device()
     signals = np.ascontiguousarray(np.asarray(windows.signals[rows], dtype=np.float32).transpose(0, 2, 1))
     observed = np.asarray(windows.valid[rows])[:, None, :] & np.asarray(windows.mask[rows])[:, :, None]
     return torch.from_numpy(signals).to(where), torch.from_numpy(observed).to(where)
@@ -128,7 +129,7 @@ def embedding(layers: Any, sizes: Sizes, windows: Windows, size: int = 256) -> A
     """Return the embedding ``(n, 6 d)`` of all windows, without gradients, a block at a time."""
     out = np.zeros((len(windows), len(CHANNELS) * sizes.d), dtype=np.float32)
     layers.eval()
-    with device.torch().no_grad():
+    with torches.torch().no_grad():
         for rows in blocks(len(windows), size):
             out[rows] = embedded_windows(layers, sizes, *channels(windows, rows)).cpu().numpy()
     return out

@@ -16,11 +16,11 @@ from typing import Any
 
 from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError, counted, some
+from gnomon.engine.torches import library, torch
 from gnomon.intake.documents import read_json
 from gnomon.intake.limits import check_file
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har.systems.neural import t5
-from gnomon.suites.har.systems.neural.device import library, torch
 from gnomon.suites.har.systems.neural.patches import CONTEXT, PATCHES, SIZES, STEPS, network, positions
 from gnomon.suites.har.systems.neural.t5 import Sizes
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from gnomon.core.errors import IntegrityError
-from gnomon.suites.har.systems.neural.device import device
-from gnomon.suites.har.systems.neural.device import torch as library
+from gnomon.engine.torches import device
+from gnomon.engine.torches import torch as library
 from gnomon.suites.har.systems.neural.text import TextEncoder, bert, encoder
 
 

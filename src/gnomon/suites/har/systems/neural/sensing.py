@@ -14,8 +14,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from gnomon.engine.torches import torch as library
 from gnomon.suites.har.recordings import CHANNELS
-from gnomon.suites.har.systems.neural.device import torch as library
 from gnomon.suites.har.systems.neural.heads import sinusoids
 
 

@@ -17,7 +17,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from gnomon.suites.har.systems.neural import device
+from gnomon.engine import torches
 
 BUCKETS, FARTHEST = 32, 128
 """Buckets of distances, and the distance from which on there is only the last one."""
@@ -40,7 +40,7 @@ class Sizes:
 
 def bucket(distance: Any) -> Any:
     """Return the bucket of key position minus query position: exact up to 7, then by logarithm, by side."""
-    torch = device.torch()
+    torch = torches.torch()
     half = BUCKETS // 2
     exact = half // 2
     far = distance.abs()
@@ -51,7 +51,7 @@ def bucket(distance: Any) -> Any:
 
 def encoder(sizes: Sizes) -> Any:
     """Return the layers of an encoder."""
-    nn = device.torch().nn
+    nn = torches.torch().nn
     return nn.ModuleDict(
         {
             "distances": nn.Embedding(BUCKETS, sizes.heads),
@@ -62,7 +62,7 @@ def encoder(sizes: Sizes) -> Any:
 
 
 def _block(sizes: Sizes) -> Any:
-    nn = device.torch().nn
+    nn = torches.torch().nn
     heads = sizes.heads * sizes.d_head
     shapes = {
         "q": (sizes.d, heads),
@@ -79,7 +79,7 @@ def _block(sizes: Sizes) -> Any:
 
 def initialise(layers: Any, sizes: Sizes, generator: Any) -> None:
     """Draw weights: normal, with the spreads of Raffel et al. (2020), by which logits begin near one."""
-    normal = device.torch().nn.init.normal_
+    normal = torches.torch().nn.init.normal_
     spreads = {
         "q": (sizes.d * sizes.d_head) ** -0.5,
         "o": (sizes.heads * sizes.d_head) ** -0.5,
@@ -103,7 +103,7 @@ def encode(layers: Any, sizes: Sizes, tokens: Any, observed: Any) -> Any:
 
 def _bias(distances: Any, observed: Any) -> Any:
     """Return what is added to logits, ``(B or 1, heads, L, L)``."""
-    torch = device.torch()
+    torch = torches.torch()
     place = torch.arange(observed.shape[1], device=observed.device)
     near = distances(bucket(place[None, :] - place[:, None])).permute(2, 0, 1)[None]
     if bool(observed.all()):
@@ -113,7 +113,7 @@ def _bias(distances: Any, observed: Any) -> Any:
 
 
 def _attended(block: Any, sizes: Sizes, x: Any, bias: Any) -> Any:
-    attention = device.torch().nn.functional.scaled_dot_product_attention
+    attention = torches.torch().nn.functional.scaled_dot_product_attention
     shape = (*x.shape[:2], sizes.heads, sizes.d_head)
     q, k, v = (block[name](x).view(shape).transpose(1, 2) for name in ("q", "k", "v"))
     dropout = sizes.dropout if block.training else 0.0
@@ -121,9 +121,9 @@ def _attended(block: Any, sizes: Sizes, x: Any, bias: Any) -> Any:
 
 
 def _fed_forward(block: Any, sizes: Sizes, x: Any) -> Any:
-    gelu = device.torch().nn.functional.gelu
+    gelu = torches.torch().nn.functional.gelu
     return block["out"](_dropped(block, sizes, gelu(block["gate"](x), approximate="tanh") * block["value"](x)))
 
 
 def _dropped(layers: Any, sizes: Sizes, x: Any) -> Any:
-    return device.torch().nn.functional.dropout(x, sizes.dropout, layers.training)
+    return torches.torch().nn.functional.dropout(x, sizes.dropout, layers.training)

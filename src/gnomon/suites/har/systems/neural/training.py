@@ -31,8 +31,8 @@ from gnomon.core.errors import InputError, WorkError
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.engine.begun import begun, tell
+from gnomon.engine.torches import device, random_states, seeded, set_random, threads, torch
 from gnomon.suites.har.systems.neural.checkpoints import moved, parameters, read, restore, weights, write
-from gnomon.suites.har.systems.neural.device import device, random_states, seeded, set_random, threads, torch
 
 __all__ = [
     "Budget",

@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core.errors import IntegrityError, MissingExtraError
+from gnomon.engine.torches import device, torch
 from gnomon.intake.limits import check_file
 from gnomon.runs.seal import hash_file
-from gnomon.suites.har.systems.neural.device import device, torch
 from gnomon.suites.har.systems.neural.text import bert, folder
 from gnomon.suites.har.systems.neural.text.wordpiece import PADDING, WordPiece
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gnomon.suites.har.systems.neural.device import torch as library
+from gnomon.engine.torches import torch as library
 
 
 @dataclass(frozen=True)

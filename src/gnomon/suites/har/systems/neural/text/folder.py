@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core.errors import InputError, some
+from gnomon.engine.torches import library, torch
 from gnomon.intake.documents import read_bytes, read_json
-from gnomon.suites.har.systems.neural.device import library, torch
 from gnomon.suites.har.systems.neural.text import bert
 from gnomon.suites.har.systems.neural.text.wordpiece import SPECIAL, WordPiece
 

@@ -1,4 +1,4 @@
-"""Torch as the neural models use it: loaded when first needed, its threads, its device, its random numbers."""
+"""Torch as models of every suite use it: loaded when first needed, its threads, its device, its random numbers."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def torch() -> Any:
     return found
 
 
-def library(name: str) -> Any:
-    """Return a library of the extra ``models``."""
+def library(name: str, whose: str = "a neural model") -> Any:
+    """Return a library of the extra ``models``; where it is missing, say who needs it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
@@ -34,7 +34,7 @@ def library(name: str) -> Any:
         if (error.name or "").partition(".")[0] != package:
             raise
         raise MissingExtraError(
-            f"neural models need {package}, which is not installed: pip install 'gnomon[models]', or leave them out"
+            f"{whose} needs {package}, which is not installed: pip install 'gnomon[models]', or leave it out"
         ) from error
 
 
