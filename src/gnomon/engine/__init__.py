@@ -7,5 +7,6 @@
 ``progress``   what a person, a log and a dashboard see of it
 ``begun``      what a node keeps of work that it has not ended, and what it tells from inside
 ``job``        plan, executor and store put together; what is missing, and why
+``simulated``  the mark of data that were simulated, and what of them is not finished
 ``torches``    torch as models use it: its threads, its device, its random numbers
 """

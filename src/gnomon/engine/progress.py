@@ -11,8 +11,9 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -127,6 +128,23 @@ class Progress:
             self._handle.flush()
         except OSError:  # a full disk must not end work that could still be reported
             self._handle = None
+
+
+def told(parts: Iterable[str], total: int, unit: str, *, first_prepares: bool = False) -> Iterator[str]:
+    """Pass on the names of parts as they are done, and say now and then on the error stream how far it is.
+
+    Where the first part prepares what the others use, the time that it takes says nothing about theirs.
+    """
+    begun = said = time.monotonic()
+    for done, part in enumerate(parts, start=1):
+        now = time.monotonic()
+        if done == first_prepares:
+            begun = now
+        elif now - said >= QUIET and done < total:
+            said = now
+            left = duration((now - begun) / (done - first_prepares) * (total - done))
+            sys.stderr.write(f"{done} of {total} {unit} ({part}), {left} left\n")
+        yield part
 
 
 def duration(seconds: float) -> str:

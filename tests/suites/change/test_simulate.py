@@ -144,11 +144,11 @@ def test_a_folder_with_other_rooms_is_refused(made, tmp_path):
 
 def test_progress_goes_to_stderr_for_long_work_only(tmp_path, capsys, monkeypatch):
     simulate(options(tmp_path / "a", rooms=2, points=2000))
-    monkeypatch.setattr("gnomon.suites.change.simulate.QUIET", 0.0)
+    monkeypatch.setattr("gnomon.engine.progress.QUIET", 0.0)
     simulate(options(tmp_path / "b", rooms=2, points=2000))
     out, err = capsys.readouterr()
     assert out == ""
-    assert [line.partition(",")[0] for line in err.splitlines() if "1 of 2" in line][-1:] == ["1 of 2 rooms"]
+    assert [line.partition(",")[0] for line in err.splitlines() if "1 of 2" in line][-1:] == ["1 of 2 rooms (001)"]
     assert "2 of 2" not in err
 
 

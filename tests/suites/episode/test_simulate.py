@@ -20,13 +20,14 @@ pytest.importorskip("av")
 from gnomon.core.errors import InputError, MissingExtraError  # noqa: E402
 from gnomon.core.options import build  # noqa: E402
 from gnomon.core.seeds import generator  # noqa: E402
+from gnomon.engine.simulated import MARK  # noqa: E402
 from gnomon.suites.episode import captions, videos  # noqa: E402
 from gnomon.suites.episode import simulate as verb  # noqa: E402
 from gnomon.suites.episode.episode import Episode  # noqa: E402
 from gnomon.suites.episode.layout import VIDEOS, find  # noqa: E402
 from gnomon.suites.episode.simulate_options import SimulateOptions  # noqa: E402
 from gnomon.suites.episode.simulation import body, captioning, recording, rig, sound  # noqa: E402
-from gnomon.suites.episode.simulation.marks import MARK, simulated, unfinished  # noqa: E402
+from gnomon.suites.episode.simulation.marks import simulated, unfinished  # noqa: E402
 from gnomon.suites.episode.simulation.rays import CAPSULE, CYLINDER, cast, lens  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request  # noqa: E402
 from gnomon.suites.episode.simulation.script import NOBODY  # noqa: E402

@@ -37,8 +37,6 @@ REFERENCE = 1
 CATEGORIES = {2: "Remove", 3: "Add", 4: "Move", 5: "Composite", 6: "Unchanged"}
 """What a comparison shows, by its number."""
 POINTS = ".points.npz"
-MARK = "simulated.json"
-"""Lies beside Data and Label where scans were generated, so that their scores are not taken for more."""
 POLICIES = ("error", "skip")
 _SCAN = re.compile(r"(.+)-(\d{1,6})")
 

@@ -26,11 +26,12 @@ from gnomon.core.systems import Spec, split
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
+from gnomon.engine.simulated import MARK
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.change import cells, indoorcd, samples, scoring, systems
-from gnomon.suites.change.files import MARK, Scene, read_dataset
+from gnomon.suites.change.files import Scene, read_dataset
 from gnomon.suites.change.options import VARIANTS, RunOptions
 from gnomon.suites.change.predictions import Prediction
 from gnomon.suites.change.shapes import together

@@ -22,6 +22,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import by_family
 from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
+from gnomon.engine.simulated import MARK
 from gnomon.intake.faults import shown
 from gnomon.intake.sources import check_names, named
 from gnomon.measures import boxes as box_measures
@@ -33,7 +34,7 @@ from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.change import indoorcd
-from gnomon.suites.change.files import MARK, Dataset, Scene, read_dataset
+from gnomon.suites.change.files import Dataset, Scene, read_dataset
 from gnomon.suites.change.keeping import Judged, Keeper, Scans
 from gnomon.suites.change.labels import by_boxes
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions

@@ -15,8 +15,6 @@ number alone, whatever else is written. ``DIR/simulated.json`` says that the sca
 from __future__ import annotations
 
 import os
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -26,9 +24,10 @@ from gnomon.core.errors import InputError, WorkError, some
 from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
-from gnomon.engine.progress import QUIET, duration
+from gnomon.engine.progress import told
+from gnomon.engine.simulated import MARK
 from gnomon.intake.clouds import write_cloud
-from gnomon.suites.change.files import CATEGORIES, MARK, POINTS, REFERENCE
+from gnomon.suites.change.files import CATEGORIES, POINTS, REFERENCE
 from gnomon.suites.change.labels import write_boxes, write_points
 from gnomon.suites.change.options import SimulateOptions
 from gnomon.suites.change.shapes import FRAME
@@ -51,16 +50,8 @@ def simulate(options: SimulateOptions) -> list[Path]:
     (folder / "Label").mkdir(parents=True, exist_ok=True)
     record = {"by": "gnomon simulate change", **{n: getattr(options, n) for n in ("rooms", "seed", "points")}}
     (folder / MARK).write_bytes(encode_pretty(record))
-    begun = said = time.monotonic()
-    paths = []
-    for index, name in enumerate(names, start=1):
-        paths.append(_write_room(folder, name, options))
-        now = time.monotonic()
-        if now - said >= QUIET and index < options.rooms:
-            said = now
-            left = (now - begun) / index * (options.rooms - index)
-            sys.stderr.write(f"{index} of {options.rooms} rooms, {duration(left)} left\n")
-    return paths
+    written = (_write_room(folder, name, options).name for name in names)
+    return [folder / "Data" / name for name in told(written, options.rooms, "rooms")]
 
 
 def _check_folder(folder: Path, names: list[str], suffix: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gnomon.core.errors import InputError
+from gnomon.engine.simulated import UNFINISHED
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets import (
     dsads,
@@ -28,7 +29,7 @@ from gnomon.suites.har.datasets import (
 from gnomon.suites.har.datasets.base import VARIANTS, Dataset, Faults, Report
 from gnomon.suites.har.datasets.places import Place, find, survey
 from gnomon.suites.har.datasets.tables import TableDataset, load, manifests, name_of
-from gnomon.suites.har.marks import UNFINISHED, marked
+from gnomon.suites.har.marks import marked
 
 _TRAIN = (uci_har, hhar, pamap2, wisdm, dsads, ku_har, unimib, hapt, mhealth, recgym)
 _TEST = (motionsense, realworld, mobiact, vtt_coniot)
