@@ -1,5 +1,7 @@
 """The laws over every registered measure: a new measure is tested by being registered."""
 
+from zlib import crc32
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,10 +15,11 @@ MEASURES = registry.measures()
 
 
 @pytest.mark.parametrize("measure", MEASURES, ids=repr)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_laws_hold(measure, seed):
-    assert check(measure, seed) == []
+    """Measures of a family share their tallies: each draws cases of its own, which together are many."""
+    assert check(measure, seed ^ crc32(repr(measure).encode())) == []
 
 
 def test_every_family_is_registered():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,19 @@ from gnomon.core.tallies import Array, Tallies, Totals
 from gnomon.testing.drawing import Drawer, drawer
 
 Case = tuple[Any, Any]
-Law = Callable[[Measure, Sequence[Case], Drawer, np.random.Generator], str]
 CLOSE = 1e-12
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Cases, and what a measure keeps of each and of all: worked out once for all laws."""
+
+    cases: Sequence[Case]
+    kept: Sequence[Tallies | Rows]
+    whole: Tallies | Rows
+
+
+Law = Callable[[Measure, Drawn, Drawer, np.random.Generator], str]
 
 
 def check(measure: Measure, seed: int) -> list[str]:
@@ -27,9 +39,10 @@ def check(measure: Measure, seed: int) -> list[str]:
     rng = np.random.default_rng(seed)
     draw = drawer(measure.signal)
     cases = [draw.draw(rng) for _ in range(int(rng.integers(1, 7)))]
-    broken = []
+    kept = [_kept(measure, case) for case in cases]
+    drawn, broken = Drawn(cases, kept, _stacked(kept)), []
     for name, law in LAWS.items():
-        complaint = law(measure, cases, draw, rng)
+        complaint = law(measure, drawn, draw, rng)
         if complaint:
             broken.append(f"{measure!r} breaks '{name}' (seed {seed}): {complaint}")
     return broken
@@ -63,11 +76,11 @@ def _tally(measure: Measure, cases: Sequence[Case]) -> Tallies | Rows:
     return _stacked([_kept(measure, case) for case in cases])
 
 
-def merges(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def merges(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """Shards in any order score exactly as the whole."""
     del draw
-    rows = [_kept(measure, case) for case in cases]
-    whole = value(measure, _stacked(rows).total())
+    rows = drawn.kept
+    whole = value(measure, drawn.whole.total())
     order = rng.permutation(len(rows)).tolist()
     cut = int(rng.integers(0, len(rows) + 1))
     shards = [_stacked([rows[i] for i in part]) for part in (order[:cut], order[cut:]) if part]
@@ -75,10 +88,10 @@ def merges(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random
     return "" if merged == whole else f"whole {whole!r}, merged shards {merged!r}"
 
 
-def perfect(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def perfect(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """A prediction without error reaches the declared best value, or is undefined with a reason."""
     del rng
-    totals = _tally(measure, [(truth, draw.perfect(truth)) for truth, _ in cases]).total()
+    totals = _tally(measure, [(truth, draw.perfect(truth)) for truth, _ in drawn.cases]).total()
     found = value(measure, totals)
     if found is None:
         return "" if measure.why(totals) else "undefined without a reason"
@@ -88,10 +101,10 @@ def perfect(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.rando
     return "" if math.isclose(found, measure.best, abs_tol=CLOSE) else f"perfect scores {found}, best is {measure.best}"
 
 
-def bounded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def bounded(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """Scores stay in the declared range, and an undefined score says why."""
     del draw, rng
-    totals = _tally(measure, cases).total()
+    totals = drawn.whole.total()
     found = value(measure, totals)
     if found is None:
         return "" if measure.why(totals) else "undefined without a reason"
@@ -99,33 +112,33 @@ def bounded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.rando
     return "" if low - CLOSE <= found <= high + CLOSE else f"{found} is outside [{low}, {high}]"
 
 
-def renaming(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def renaming(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """Renaming classes changes nothing."""
     names = {str(i): f"class {j}" for i, j in enumerate(rng.permutation(10).tolist())}
-    renamed = [(draw.renamed(truth, names), draw.renamed(prediction, names)) for truth, prediction in cases]
+    renamed = [(draw.renamed(truth, names), draw.renamed(prediction, names)) for truth, prediction in drawn.cases]
     if renamed[0][0] is None:
         return ""
     parameters = {f.name: _renamed(getattr(measure, f.name), f.name, names) for f in dataclasses.fields(measure)}
-    before = value(measure, _tally(measure, cases).total())
+    before = value(measure, drawn.whole.total())
     after = value(type(measure)(**parameters), _tally(measure, renamed).total())
     return "" if _close(before, after) else f"{before} became {after}"
 
 
-def absent_class(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def absent_class(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """A class that nobody uses changes nothing, unless the class set names it."""
     del rng
-    wider = [(draw.widened(truth, "absent"), draw.widened(prediction, "absent")) for truth, prediction in cases]
+    wider = [(draw.widened(truth, "absent"), draw.widened(prediction, "absent")) for truth, prediction in drawn.cases]
     if wider[0][0] is None:
         return ""
-    before = value(measure, _tally(measure, cases).total())
+    before = value(measure, drawn.whole.total())
     after = value(measure, _tally(measure, wider).total())
     return "" if _close(before, after) else f"{before} became {after}"
 
 
-def batches(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def batches(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """Scoring many totals at once gives what scoring each gives."""
     del draw
-    tallies = _tally(measure, cases)
+    tallies = drawn.whole
     weights = rng.integers(0, 3, size=(4, tallies.n_cases))
     batch = tallies.weighted(weights)
     scored = measure.score(batch)
@@ -151,27 +164,27 @@ def _repeated(rows: Rows, weights: Array) -> Totals:
     return Rows(ledger, rows.group[times], rows.n_cases).total()
 
 
-def frozen(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def frozen(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """On the whole, the frozen class set gives the same score."""
     del draw, rng
-    totals = _tally(measure, cases).total()
+    totals = drawn.whole.total()
     scored = measure.score(totals, measure.freeze(totals))
     again = float(scored.values) if bool(scored.defined) else None
     return "" if again == value(measure, totals) else f"{value(measure, totals)} became {again} when frozen"
 
 
-def identities(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def identities(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """What the measure says cannot be true of tallies is not said of true ones."""
     del draw, rng
-    kept = _tally(measure, cases)
+    kept = drawn.whole
     if isinstance(kept, Rows):
         return "; ".join(measure.identities(None, {measure.family: kept.ledger}))  # type: ignore[arg-type]
     return "; ".join(measure.identities(kept, {}))
 
 
-def recorded(measure: Measure, cases: Sequence[Case], draw: Drawer, rng: np.random.Generator) -> str:
+def recorded(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """A measure can be rebuilt from its record, and equal measures have equal names."""
-    del cases, draw, rng
+    del drawn, draw, rng
     encode(measure.record())
     again = type(measure).from_parameters(measure.record()["parameters"])
     if again != measure or repr(again) != repr(measure) or hash(again) != hash(measure):
