@@ -94,8 +94,8 @@ def test_only_what_changed_is_read_again(folder, monkeypatch):
     own = Library(folder)
     own.listed()
     read = []
-    original = module.read_entry
-    monkeypatch.setattr(module, "read_entry", lambda path, limits: read.append(path.name) or original(path, limits))
+    original = module.entry_of
+    monkeypatch.setattr(module, "entry_of", lambda name, *more: read.append(name) or original(name, *more))
     own.listed()
     assert read == []
     manifest = folder / own.listed()[0].key / "manifest.json"

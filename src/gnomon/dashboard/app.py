@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import logging
+import threading
+import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
+from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -20,6 +24,7 @@ from starlette.routing import BaseRoute, Route
 
 from gnomon.core import registry
 from gnomon.core.errors import GnomonError, IntegrityError, MissingExtraError
+from gnomon.core.table import View
 from gnomon.dashboard import listing, live, shell
 from gnomon.dashboard.guard import Guard
 from gnomon.dashboard.library import Library, NotHereError
@@ -41,13 +46,16 @@ TYPES = {
 }
 ROOMS = {"static": ("gnomon.dashboard", "static"), "assets": ("gnomon.report", "assets")}
 """Where the files of pages are, by the first word of their address."""
+PAUSE = 2.0
+"""Seconds after the first list before anything else is loaded."""
 CODES = {NotHereError: 404, IntegrityError: 422, MissingExtraError: 501}
 Answer = Callable[[Request], Response]
 
 
 def application(root: Path, token: str = "") -> Guard:
-    """Return the application over a folder of runs."""
+    """Return the application over a folder of runs, which begins to read their list at once."""
     library = Library(root)
+    threading.Thread(target=library.listed, daemon=True).start()
     made: dict[str, Answer] = {
         "/": partial(_list, library),
         "/run/{key:path}": partial(_run, library),
@@ -107,7 +115,21 @@ async def _internal_error(request: Request, error: Exception) -> Response:
 def _list(library: Library, request: Request) -> Response:
     asked = listing.Asked.of(request.query_params)
     content = listing.content(library.listed(), library.foreign(list(openers())), asked)
-    return _html(shell.page("Runs", *content, scripts=("runs.js", "live.js"), wide=True))
+    answer = _html(shell.page("Runs", *content, scripts=("runs.js", "live.js"), wide=True))
+    answer.background = BackgroundTask(_warm)
+    return answer
+
+
+@cache
+def _warm() -> None:
+    """Load what the first page of a run needs while somebody reads the list, but not before they can."""
+    time.sleep(PAUSE)
+    from gnomon.dashboard import gathering
+    from gnomon.report import figures
+
+    del gathering
+    with contextlib.suppress(MissingExtraError):
+        figures.inline(View("warm", "", "curves", {"x": "x", "y": "y", "series": [{"name": "a", "x": [1], "y": [1]}]}))
 
 
 def _run(library: Library, request: Request) -> Response:

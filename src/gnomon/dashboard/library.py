@@ -18,15 +18,15 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.intake.limits import DEFAULT
-from gnomon.runs.index import Entry, read_entry, stamps
+from gnomon.runs.index import Entry, entry_of, stamps
 
 if TYPE_CHECKING:
     from gnomon.runs.run import Run
 
 T = TypeVar("T")
 MIB = 1 << 20
-LISTED = replace(DEFAULT, max_file_bytes=16 * MIB, max_json_bytes=16 * MIB)
-"""Limits of a manifest that is only listed."""
+LARGEST = 16 * MIB
+"""Bytes of a manifest that is listed."""
 OPENED = replace(DEFAULT, max_file_bytes=1024 * MIB, max_decoded_bytes=2048 * MIB, max_json_bytes=128 * MIB)
 """Limits of a run that is opened."""
 DEEPEST = 4
@@ -66,6 +66,7 @@ class Library:
     _known: dict[str, tuple[str, Listed]] = field(default_factory=dict)
     _cache: OrderedDict[tuple[object, ...], object] = field(default_factory=OrderedDict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _listing: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         if not self.root.is_dir():
@@ -74,14 +75,15 @@ class Library:
 
     def listed(self) -> list[Listed]:
         """Return every run, in the order of their keys; only what is new or has changed is read."""
-        found: dict[str, tuple[str, Listed]] = {}
-        for folder in self.folders():
-            prefix = self._key(folder)
-            for name, stamp in _stamped(folder):
-                key = f"{prefix}/{name}" if prefix else name
-                known = self._known.get(key)
-                found[key] = known if known is not None and known[0] == stamp else (stamp, self._read(key))
-        self._known = found
+        with self._listing:
+            found: dict[str, tuple[str, Listed]] = {}
+            for folder in self.folders():
+                prefix = self._key(folder)
+                for name, stamp in _stamped(folder):
+                    key = f"{prefix}/{name}" if prefix else name
+                    known = self._known.get(key)
+                    found[key] = known if known is not None and known[0] == stamp else (stamp, self._read(key))
+            self._known = found
         return [item for _, (_, item) in sorted(found.items())]
 
     def folders(self) -> Iterator[Path]:
@@ -143,10 +145,11 @@ class Library:
         return path.relative_to(self.root).as_posix() if path != self.root else ""
 
     def _read(self, key: str) -> Listed:
+        """Read what is listed of a run; there may be thousands, so that this goes by plain names."""
+        folder = os.path.join(self.root, key)
         try:
-            path = self.path(key)
-            _check_files(path)
-            return Listed(key, read_entry(path, LISTED))
+            _check_files(folder)
+            return Listed(key, entry_of(key.rpartition("/")[2], _manifest(folder), f"{key}/manifest.json"))
         except (GnomonError, OSError) as error:
             return Listed(key, None, _without(str(error), self.root))
 
@@ -201,7 +204,19 @@ def _stamp(path: Path) -> str:
     return " ".join(marks)
 
 
-def _check_files(path: Path) -> None:
+def _manifest(folder: str) -> bytes:
+    """Return the manifest of a run directory of bounded size."""
+    handle = os.open(os.path.join(folder, "manifest.json"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
+            raise InputError(f"{folder}/manifest.json: too large: {found.st_size} bytes, expected at most {LARGEST}")
+        return os.read(handle, found.st_size)
+    finally:
+        os.close(handle)
+
+
+def _check_files(path: Path | str) -> None:
     """Refuse a run directory that holds anything but regular files."""
     with os.scandir(path) as entries:
         for number, entry in enumerate(entries):

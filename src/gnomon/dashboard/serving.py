@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import secrets
 import socket
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from gnomon.core.errors import InputError, MissingExtraError
-from gnomon.core.table import View
 from gnomon.dashboard.guard import is_loopback
 
 LEAST_TOKEN = 16
@@ -62,19 +59,8 @@ def serve(runs: Path, address: Address, ready: Callable[[str], None]) -> None:
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1
     )
-    threading.Thread(target=_warm, daemon=True).start()
     ready(f"http://{shown}:{port}/" + (f"?token={own.token}" if own.token else ""))
     uvicorn.Server(config).run(sockets=[listening])
-
-
-def _warm() -> None:
-    """Load what the first page of a run needs while somebody reads the list."""
-    from gnomon.dashboard import gathering
-    from gnomon.report import figures
-
-    del gathering
-    with contextlib.suppress(MissingExtraError):
-        figures.inline(View("warm", "", "curves", {"x": "x", "y": "y", "series": [{"name": "a", "x": [1], "y": [1]}]}))
 
 
 def _bound(address: Address) -> socket.socket:

@@ -209,14 +209,18 @@ def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
     """Return what the index knows of a run, from its manifest alone."""
     from gnomon.intake.documents import read_bytes
 
-    data = read_bytes(folder / "manifest.json", limits)
+    return entry_of(folder.name, read_bytes(folder / "manifest.json", limits), f"{folder / 'manifest.json'}")
+
+
+def entry_of(name: str, data: bytes, where: str) -> Entry:
+    """Return what the index knows of a run from the bytes of its manifest; only what is listed is taken from them."""
     try:
-        manifest = msgspec.json.decode(data, type=_Manifest)  # only what is listed is taken from it
+        manifest = msgspec.json.decode(data, type=_Manifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        raise IntegrityError(f"{folder / 'manifest.json'}: not the manifest of a run ({error})") from error
+        raise IntegrityError(f"{where}: not the manifest of a run ({error})") from error
     summary, protocol, cells = manifest.summary, manifest.protocol, manifest.summary.cells
     return Entry(
-        name=folder.name,
+        name=name,
         suite=manifest.suite,
         system=manifest.system,
         protocol=f"{protocol.name} {protocol.version}",
