@@ -48,7 +48,7 @@ $(PARITY)/stamp: pyproject.toml constraints.txt tests/parity/requirements.txt
 	touch $@
 
 $(VENV)/demo.stamp: $(VENV)/base.stamp
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[classical,episode]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -c constraints.txt -e '.[classical,episode,dashboard]'
 	touch $@
 
 demo: $(VENV)/demo.stamp

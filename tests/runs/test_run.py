@@ -67,6 +67,7 @@ def test_the_manifest_sums_up_the_headline(small_run):
         "value": headline.value,
         "low": headline.low,
         "high": headline.high,
+        "shown": {"factor": 1.0, "unit": "", "digits": 3},
         "n": 11,
         "groups": 3,
         "complete": True,

@@ -41,7 +41,7 @@ def command(out: str, quick: bool, chosen: tuple[str, ...]) -> int:
         return 1
     if not runs:
         return 0
-    hints = _hints(runs)
+    hints = _hints(runs, out)
     width = max(len(command) for command, _ in hints)
     click.echo("Open next:")
     for command, purpose in hints:
@@ -49,7 +49,7 @@ def command(out: str, quick: bool, chosen: tuple[str, ...]) -> int:
     return 0
 
 
-def _hints(runs: Mapping[Path, Run]) -> list[tuple[str, str]]:
+def _hints(runs: Mapping[Path, Run], out: str) -> list[tuple[str, str]]:
     program = _program()
     folders: dict[str, Run] = {}
     for path, run in runs.items():
@@ -57,6 +57,7 @@ def _hints(runs: Mapping[Path, Run]) -> list[tuple[str, str]]:
     first, run = next(iter(folders.items()))
     hints = [(f"{program} report {folder}", "its tables again, from the runs on disk") for folder in folders]
     hints.append((f"{program} report {first} --format markdown", "the same for a document"))
+    hints.append((f"{program} serve --runs {shlex.quote(out)}", "all of it in a browser (extra dashboard)"))
     second = run.measures[1].name
     hints.append((f"{program} compare {first} --measure {second}", "the paired comparison by another measure"))
     hints.append((f"{program} template {run.suite} my-data", "files to fill with your own results"))
