@@ -17,6 +17,15 @@ pytestmark = pytest.mark.browser
 SUITES = ("labels", "har", "events", "episode", "change", "skeleton")
 KINDS = {"events": "timeline", "episode": "timeline", "change": "scene", "skeleton": "motion"}
 SHOTS = os.environ.get("GNOMON_SCREENSHOTS", "")
+SHOWN = {
+    "list-wide": "dashboard-list",
+    "two-events": "dashboard-timeline",
+    "case-change-wide": "dashboard-scene",
+    "case-skeleton-wide": "dashboard-motion",
+    "case-episode-wide": "dashboard-episode",
+    "board-har-wide": "dashboard-board",
+}
+"""Pictures of the documentation by the view that they show; a folder whose name ends in ``all`` gets all of them."""
 WAIT = 60_000
 
 
@@ -39,10 +48,10 @@ def fits(page):
     assert width <= window, f"the page is {width} wide in a window of {window}"
 
 
-def shoot(page, name, full=False):
-    if SHOTS:
+def shoot(page, name):
+    if SHOTS and (name in SHOWN or SHOTS.endswith("all")):
         Path(SHOTS).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(SHOTS) / f"{name}.png", full_page=full)
+        page.screenshot(path=Path(SHOTS) / f"{SHOWN.get(name, name)}.png")
 
 
 def ready(page):
@@ -72,11 +81,11 @@ def test_the_list(opened, dashboard, size, dark):
     page.keyboard.type("nearest")
     page.locator("#listed:not([aria-busy])", has_text="nearest").wait_for()
     page.wait_for_url(re.compile("q=nearest"))
-    names = page.locator("table.runs tbody th").all_inner_texts()
+    names = page.locator("table.runs tbody th").all_text_contents()
     assert names
     assert all("nearest" in name for name in names)
     page.reload()
-    assert page.locator("table.runs tbody th").all_inner_texts() == names
+    assert page.locator("table.runs tbody th").all_text_contents() == names
 
 
 def test_a_choice_leads_to_a_comparison(page, dashboard):
