@@ -49,7 +49,7 @@ def test_with_a_token_nothing_is_shown_without_it(made):
     assert client.get("/").code == 401
     assert client.get("/static/shell.js").code == 401
     assert client.get("/?token=wrong").code == 401
-    assert client.get("/", cookie="gnomon_token=wrong").code == 401
+    assert client.get("/", cookie="gnomon_token_8765=wrong").code == 401
     assert "good" not in client.get("/").text
 
 
@@ -60,8 +60,9 @@ def test_the_token_becomes_a_cookie_and_leaves_the_address(made):
     assert found.headers["location"] == "/?suite=labels"
     cookie = found.headers["set-cookie"]
     assert "HttpOnly" in cookie
-    assert "SameSite=strict" in cookie
-    assert client.get("/", cookie=f"gnomon_token={TOKEN}").code == 200
+    assert "SameSite=lax" in cookie
+    for others in ("", "a={1: 2}; ", "odd; ", "x=a b@[c]; "):
+        assert client.get("/", cookie=f"{others}gnomon_token_8765={TOKEN}").code == 200
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])

@@ -5,11 +5,12 @@ from __future__ import annotations
 import hmac
 import ipaddress
 from collections.abc import Awaitable, Callable
-from http.cookies import SimpleCookie
 from urllib.parse import parse_qs, urlencode
 
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gnomon.dashboard import shell
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -73,14 +74,21 @@ class Guard:
         given = query.pop("token", [""])[0]
         if given and hmac.compare_digest(given.encode(), self.token.encode()):
             rest = urlencode(query, doseq=True)
-            answer = RedirectResponse(scope["path"] + (f"?{rest}" if rest else ""), 303)
-            answer.set_cookie(COOKIE, self.token, httponly=True, samesite="strict", path="/")
+            path = "/" + scope["path"].lstrip("/\\")
+            answer = RedirectResponse(path + (f"?{rest}" if rest else ""), 303)
+            answer.set_cookie(_cookie(headers), self.token, httponly=True, samesite="lax", path="/")
             return answer
-        cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-        if cookie is not None and hmac.compare_digest(cookie.value.encode(), self.token.encode()):
+        cookies = dict(part.strip().partition("=")[::2] for part in headers.get("cookie", "").split(";"))
+        if hmac.compare_digest(cookies.get(_cookie(headers), "").encode(), self.token.encode()):
             return None
-        text = "A token is needed: open the address that 'gnomon serve' printed, with its ?token=...\n"
-        return PlainTextResponse(text, 401)
+        text = "Open the address that 'gnomon serve' printed, with its ?token=..."
+        return HTMLResponse(shell.page("Token needed", shell.message("A token is needed", text)), 401)
+
+
+def _cookie(headers: dict[str, str]) -> str:
+    """Name the cookie after the port, since cookies of one host are shared by all of its ports."""
+    port = headers.get("host", "").rpartition(":")[2]
+    return f"{COOKIE}_{port}" if port.isdigit() else COOKIE
 
 
 def _host(value: str) -> str:

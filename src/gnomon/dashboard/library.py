@@ -36,6 +36,8 @@ MOST_FILES = 1_000
 """In one run directory."""
 KEPT = 48
 """Runs and results that are kept in memory."""
+MOST_BYTES = 512 * MIB
+"""What the arrays of kept runs may come to."""
 SKIPPED = ("store",)
 """Folders of the engine, which hold no runs."""
 
@@ -64,7 +66,8 @@ class Library:
 
     root: Path
     _known: dict[str, tuple[str, Listed]] = field(default_factory=dict)
-    _cache: OrderedDict[tuple[object, ...], object] = field(default_factory=OrderedDict)
+    _cache: OrderedDict[tuple[object, ...], tuple[int, object]] = field(default_factory=OrderedDict)
+    _making: dict[tuple[object, ...], threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _listing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -88,13 +91,16 @@ class Library:
 
     def folders(self) -> Iterator[Path]:
         """Return the folder itself and those below it that may hold runs; links are not followed."""
-        waiting, seen = [(self.root, 0)], 0
-        while waiting and seen < MOST_FOLDERS:
-            folder, depth = waiting.pop()
-            seen += 1
-            yield folder
-            if depth < DEEPEST:
-                waiting += [(path, depth + 1) for path in _subfolders(folder)]
+        level, seen = [self.root], 0
+        for _ in range(DEEPEST + 1):
+            below = []
+            for folder in level:
+                yield folder
+                seen += 1
+                if seen >= MOST_FOLDERS:
+                    return
+                below += _subfolders(folder)
+            level = below
 
     def path(self, key: str) -> Path:
         """Return the folder that a key names, or refuse it."""
@@ -122,20 +128,29 @@ class Library:
 
         path = self.path(key)
         _check_files(path)
-        return self.cached(("run", key, _stamp(path)), lambda: load(path, OPENED))
+        found = self.cached(("run", key, _stamp(path)), lambda: load(path, OPENED))
+        self.path(key)  # what was read is still what the name names, and no link that took its place
+        return found
 
     def cached(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         """Return what was made for a key before, or make it; the oldest give way."""
         with self._lock:
-            if key in self._cache:
-                self._cache.move_to_end(key)
-                return self._cache[key]  # type: ignore[return-value]
-        made = make()
-        with self._lock:
-            self._cache[key] = made
-            while len(self._cache) > KEPT:
-                self._cache.popitem(last=False)
-        return made
+            own = self._making.setdefault(key, threading.Lock())
+        try:
+            with own:  # whoever asks for the same meanwhile waits for it
+                with self._lock:
+                    if key in self._cache:
+                        self._cache.move_to_end(key)
+                        return self._cache[key][1]  # type: ignore[return-value]
+                made = make()
+                with self._lock:
+                    self._cache[key] = (_size(made), made)
+                    while len(self._cache) > KEPT or sum(size for size, _ in self._cache.values()) > MOST_BYTES:
+                        self._cache.popitem(last=False)
+                return made
+        finally:
+            with self._lock:
+                self._making.pop(key, None)
 
     def stamp(self, key: str) -> str:
         """Return a mark that changes when a run is published again."""
@@ -164,6 +179,15 @@ class Library:
     def told(self, error: Exception) -> str:
         """Return the text of an error without the path of the folder."""
         return _without(str(error), self.root)
+
+
+def _size(made: object) -> int:
+    """Return the bytes of the arrays of a run; other things are small."""
+    parts = [*getattr(made, "tallies", {}).values()]
+    arrays = [array for part in parts for array in part.fields.values()]
+    for ledger in getattr(made, "ledgers", {}).values():
+        arrays += [ledger.case, *ledger.columns.values()]
+    return sum(array.nbytes for array in arrays)
 
 
 def _without(text: str, root: Path) -> str:

@@ -55,6 +55,8 @@ def serve(runs: Path, address: Address, ready: Callable[[str], None]) -> None:
     app = application(runs, own.token)
     listening = _bound(own)
     host, port = listening.getsockname()[:2]
+    if host in ("0.0.0.0", "::"):  # noqa: S104 - no address that anybody could open
+        host = socket.gethostname()
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1

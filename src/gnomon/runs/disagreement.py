@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.intake.tables import read_table
 from gnomon.runs.pictures import case_scores
 from gnomon.runs.run import Run
 from gnomon.runs.tables import column, titled
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 MOST_CASES = 200
 MOST_PAIRS = 40
@@ -79,20 +82,16 @@ def by_case(a: Run, b: Run, measure: Measure) -> tuple[Table, View] | None:
 
 def by_unit(a: Run, b: Run) -> Table | None:
     """Return how often two systems answered the same unit differently, by what they answered and what is true."""
-    sides = [_answers(run.path) for run in (a, b)]
-    if sides[0] is None or sides[1] is None:
+    mine, other = _answers(a.path), _answers(b.path)
+    if mine is None or other is None or mine[1] != other[1]:
         return None
-    mine, other = sides[0], sides[1]
-    shared = [unit for unit in mine if unit in other]
-    counts: dict[tuple[str, str, str], int] = {}
-    for unit in shared:
-        (left, truth), (right, _) = mine[unit], other[unit]
-        if left != right:
-            key = (left, right, truth)
-            counts[key] = counts.get(key, 0) + 1
-    if not shared:
+    unit = list(mine[1])
+    joined = mine[0].join(other[0].drop_columns("truth"), keys=unit, join_type="inner", right_suffix="_b")
+    if not joined.num_rows:
         return None
-    known = any(truth for _, truth in mine.values())
+    pairs = joined.group_by(["answer", "answer_b", "truth"]).aggregate([([], "count_all")]).to_pylist()
+    counts = {(p["answer"], p["answer_b"], p["truth"]): p["count_all"] for p in pairs if p["answer"] != p["answer_b"]}
+    known = any(pair["truth"] for pair in pairs)
     differing = sum(counts.values())
     columns = (
         Column("a", f"A {a.system}"),
@@ -107,7 +106,8 @@ def by_unit(a: Run, b: Run) -> Table | None:
             who = "A" if left == truth else "B" if right == truth else "neither"
             cells |= {"truth": Cell(truth), "right": Cell(who)}
         rows.append(cells)
-    notes = [f"{differing:,} of {len(shared):,} units are answered differently ({100 * differing / len(shared):.1f}%)"]
+    share = 100 * differing / joined.num_rows
+    notes = [f"{differing:,} of {joined.num_rows:,} units are answered differently ({share:.1f}%)"]
     if len(counts) > MOST_PAIRS:
         notes.append(f"the {MOST_PAIRS} most frequent of {len(counts):,} pairs")
     return Table("disagreement", "where they disagree, unit by unit", columns, tuple(rows), tuple(notes))
@@ -117,9 +117,10 @@ def _better(gain: float, a: str, b: str) -> str:
     return "equal" if gain == 0 else a if gain > 0 else b
 
 
-def _answers(path: Path | None) -> dict[tuple[str, ...], tuple[str, str]] | None:
-    """Return the answer and, where it is known, the truth of every unit; None where a run holds no such table."""
-    from gnomon.intake.tables import read_table
+def _answers(path: Path | None) -> tuple[pa.Table, tuple[str, ...]] | None:
+    """Return units with their answers and, where it is known, their truth; None where a run holds no such table."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     file = None if path is None else path / "predictions.parquet"
     if file is None or not file.is_file():
@@ -128,18 +129,12 @@ def _answers(path: Path | None) -> dict[tuple[str, ...], tuple[str, str]] | None
         table = read_table(file)
     except InputError:  # what was scored is no table of answers, such as boxes
         return None
-    unit = [name for name in UNIT if name in table.column_names]
+    unit = tuple(name for name in UNIT if name in table.column_names)
     answer = next((name for name in ANSWER if name in table.column_names), None)
     if answer is None or not {"id", "sample"} & set(unit) or table.num_rows > MOST_UNITS:
         return None
-    wanted = [*unit, answer, *(["truth"] if "truth" in table.column_names else [])]
-    columns: Sequence[list[Any]] = [table[name].to_pylist() for name in wanted]
-    width = len(unit)
-    return {
-        tuple(map(str, row[:width])): (_said(row[width]), _said(row[width + 1]) if len(row) > width + 1 else "")
-        for row in zip(*columns, strict=True)
-    }
-
-
-def _said(value: Any) -> str:
-    return "" if value is None else str(value)
+    kept = {name: pc.cast(table[name], pa.string()) for name in unit}
+    empty = pa.nulls(table.num_rows, pa.string())
+    kept["answer"] = pc.fill_null(pc.cast(table[answer], pa.string()), "")
+    kept["truth"] = pc.fill_null(pc.cast(table["truth"], pa.string()) if "truth" in table.column_names else empty, "")
+    return pa.table(kept), unit

@@ -279,6 +279,7 @@ class StoredManifest(msgspec.Struct):
     prediction_fingerprint: str
     facts: dict[str, Any]
     policy: dict[str, Any]
+    options: dict[str, Any]
     summary: dict[str, Any]
 
 

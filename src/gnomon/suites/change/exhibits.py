@@ -101,6 +101,9 @@ def _cloud(side: str, label: int, found: Sequence[tuple[str, Exhibit]], many: bo
 
 
 def _bits(packed: Array, count: int) -> Array:
+    """Return so many bits; there cannot be more than were packed."""
+    if packed.dtype != np.uint8 or packed.ndim != 1 or not 0 <= count <= 8 * len(packed):
+        raise ValueError(f"{count} points in {packed.nbytes} packed bytes")
     return np.unpackbits(packed, count=count).astype(np.bool_)
 
 
@@ -131,7 +134,9 @@ def _predicted(name: str, item: Exhibit) -> list[dict[str, Any]]:
 
 def _box(system: str, label: str, status: str, vertices: Array) -> dict[str, Any]:
     """Return a box, in the scan that shows what it is about: what was added is in the comparison."""
-    side = next(side for side, code in SIDES.items() if CHANGES[code] == label)
+    side = next((side for side, code in SIDES.items() if CHANGES[code] == label), None)
+    if side is None:
+        raise ValueError(f"no class of boxes: {label!r:.40}")
     shape = np.ascontiguousarray(vertices, dtype=np.float32).reshape(8, 3)
     known = {"system": system, "cloud": side, "class": label, "status": status}
     return {**known, "iou": None, "score": None, "corners": shape}
