@@ -244,3 +244,41 @@ def test_what_is_not_there(page, dashboard):
     page.goto(f"{dashboard}/case?run={keys[0]}&case=nothing")
     page.locator("[role=alert]", has_text="This view cannot be shown").wait_for()
     assert page.locator("button", has_text="Try again").is_visible()
+
+
+def test_runs_appear_while_the_list_is_open(opened, tmp_path):
+    """An empty folder, looked at while its first run is published; and many pages at once."""
+    from acceptance.browsing import served
+
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    gnomon("template", "labels", tmp_path / "files", cwd=tmp_path)
+    files = tmp_path / "files"
+    with served(folder) as server:
+        page = opened()
+        page.watch.expected = ("ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_REFUSED")  # when the server ends
+        page.goto(server.address)
+        assert page.locator("h1", has_text="No runs here yet").is_visible()
+        truth, answers = files / "truth.csv", files / "predictions.csv"
+        gnomon("score", "labels", "--truth", truth, "--predictions", answers, "--out", folder, cwd=tmp_path)
+        page.locator("table.runs tbody tr").wait_for(timeout=WAIT)
+        assert page.locator(".count").text_content() == "1 of 1 runs"
+        others = [page.context.new_page() for _ in range(8)]
+        for other in others:
+            other.goto(server.address, timeout=20_000)
+            assert other.locator("table.runs tbody tr").count() == 1
+
+
+def test_what_was_chosen_stays_chosen(page, dashboard):
+    page.goto(f"{dashboard}/?suite=labels")
+    for place in range(2):
+        page.locator("table.runs input[name=run]").nth(place).check()
+    page.locator("#search").fill("nothing like this")
+    page.locator(".count", has_text="0 of").wait_for()
+    assert page.locator("#chosen").inner_text() == "2 chosen"
+    page.locator("#search").fill("")
+    page.locator("table.runs tbody tr").nth(2).wait_for()
+    assert page.locator("table.runs input[name=run]:checked").count() == 2
+    page.locator("#compare").click()
+    page.wait_for_url(re.compile("/compare"))
+    assert len(parse_qs(urlsplit(page.url).query)["run"]) == 2

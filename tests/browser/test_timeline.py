@@ -266,6 +266,7 @@ def test_the_wheel_zooms_where_the_pointer_is_and_dragging_pans(site):
     )
     x = box["x"] + gutter + (box["width"] - gutter) * 0.25
     page.mouse.move(x, box["y"] + 80)
+    page.locator(".timeline-lanes").focus()
     page.mouse.wheel(0, -300)
     low, high = span(page)
     assert high - low < 100

@@ -92,4 +92,4 @@ def test_a_change_is_sent_as_an_event(tmp_path, monkeypatch):
     os.utime(path)
     chunk = asyncio.run(anext(live.stream(Library(tmp_path))))
     assert chunk.startswith(b"event: work\ndata: ")
-    assert json.loads(chunk.split(b"data: ")[1])[0]["now"] == ["cell one"]
+    assert json.loads(chunk.split(b"data: ")[1])["works"][0]["now"] == ["cell one"]

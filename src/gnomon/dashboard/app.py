@@ -8,14 +8,13 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import cache, partial
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from starlette.applications import Starlette
-from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -23,7 +22,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
 
 from gnomon.core import registry
-from gnomon.core.errors import GnomonError, IntegrityError, MissingExtraError
+from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, counted
 from gnomon.core.table import View
 from gnomon.dashboard import listing, live, shell
 from gnomon.dashboard.guard import Guard
@@ -46,8 +45,8 @@ TYPES = {
 }
 ROOMS = {"static": ("gnomon.dashboard", "static"), "assets": ("gnomon.report", "assets")}
 """Where the files of pages are, by the first word of their address."""
-PAUSE = 2.0
-"""Seconds after the first list before anything else is loaded."""
+PAUSE = 1.5
+"""Seconds that the first list has the machine to itself."""
 CODES = {NotHereError: 404, IntegrityError: 422, MissingExtraError: 501}
 Answer = Callable[[Request], Response]
 
@@ -81,6 +80,8 @@ def _answering(library: Library, answer: Answer) -> Any:
     async def endpoint(request: Request) -> Response:
         try:
             return await run_in_threadpool(answer, request)
+        except OSError as error:
+            return _refused(request, 404, f"A file cannot be read ({error.strerror}): it may have gone meanwhile.")
         except GnomonError as error:
             code = next((code for kind, code in CODES.items() if isinstance(error, kind)), 400)
             return _refused(request, code, library.told(error))
@@ -115,14 +116,11 @@ async def _internal_error(request: Request, error: Exception) -> Response:
 def _list(library: Library, request: Request) -> Response:
     asked = listing.Asked.of(request.query_params)
     content = listing.content(library.listed(), library.foreign(list(openers())), asked)
-    answer = _html(shell.page("Runs", *content, scripts=("runs.js", "live.js"), wide=True))
-    answer.background = BackgroundTask(_warm)
-    return answer
+    return _html(shell.page("Runs", *content, scripts=("runs.js", "live.js"), wide=True))
 
 
-@cache
-def _warm() -> None:
-    """Load what the first page of a run needs while somebody reads the list, but not before they can."""
+def warm() -> None:
+    """Load what the first page of a run needs, once somebody could have seen the list."""
     time.sleep(PAUSE)
     from gnomon.dashboard import gathering
     from gnomon.report import figures
@@ -137,7 +135,7 @@ def _run(library: Library, request: Request) -> Response:
 
     key = request.path_params["key"]
     found = gathering.gather(library, "together", [key], {})
-    kept, damage = gathering.kept(library, key)
+    kept, damage = gathering.kept(library, [key])
     content = pages.run_page(found, gathering.alike(library, key), kept, damage)
     return _html(shell.page(shortened(found.runs[0].system, 80), *content, scripts=("figures.js",)))
 
@@ -148,7 +146,8 @@ def _together(library: Library, request: Request) -> Response:
     like = request.query_params.get("like")
     keys = [item.key for item in gathering.alike(library, like)] if like else request.query_params.getlist("run")
     found = gathering.gather(library, "together", keys[: gathering.MOST_RUNS] if like else keys, {})
-    return _html(shell.page(f"{len(keys)} runs", *pages.together_page(found), scripts=("figures.js",)))
+    content = pages.together_page(found, len(keys), gathering.kept(library, found.keys)[0])
+    return _html(shell.page(counted(len(found.runs), "run"), *content, scripts=("figures.js",)))
 
 
 def _compare(library: Library, request: Request) -> Response:
@@ -159,9 +158,9 @@ def _compare(library: Library, request: Request) -> Response:
     query = request.query_params
     found = gathering.gather(library, "compare", query.getlist("run"), query)
     names = [run.system for run in ranked(api.distinguished(found.runs))]
-    kept, _ = gathering.kept(library, found.keys[0])
+    kept, _ = gathering.kept(library, found.keys)
     content = pages.compare_page(found, query, names, kept)
-    return _html(shell.page("Comparison", *content, scripts=("figures.js",)))
+    return _html(shell.page("Comparison", *content, scripts=("figures.js", "board.js")))
 
 
 def _board(library: Library, request: Request) -> Response:
@@ -178,9 +177,11 @@ def _case(library: Library, request: Request) -> Response:
 
     keys = gathering.checked(request.query_params.getlist("run"))
     runs = [library.run(key) for key in keys]
-    kept, _ = gathering.kept(library, keys[0])
-    first = kept.entries[0].case if kept.entries else ""
-    case = request.query_params.get("case", first)
+    kept, damage = gathering.kept(library, keys)
+    if not kept.entries:
+        why = damage or "it was made by a suite that keeps none, or with --exhibits 0"
+        raise InputError(f"no case of {keys[0]} can be looked at: {why}")
+    case = request.query_params.get("case") or kept.entries[0].case
     content = pages.case_page(keys, runs, kept, case, gathering.alike(library, keys[0]))
     return _html(
         shell.page(shortened(case or "Case", 80), *content, scripts=("view.js",), styles=shell.STAGE, wide=True)
@@ -232,7 +233,7 @@ def _foreign_data(library: Library, request: Request) -> Response:
 def _item(library: Library, request: Request) -> Response:
     """Answer with one table or figure of a page, as a file."""
     from gnomon.core.table import Table
-    from gnomon.dashboard import gathering
+    from gnomon.dashboard import gathering, pages
     from gnomon.report import figures, render
 
     query = request.query_params
@@ -249,7 +250,8 @@ def _item(library: Library, request: Request) -> Response:
         )
     else:
         raise HTTPException(404)
-    headers = {} if "inline" in query else {"content-disposition": f'attachment; filename="{file}"'}
+    name = f"{pages.slug(item.name)}.{suffix}"
+    headers = {} if "inline" in query else {"content-disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type=TYPES[suffix], headers=headers)
 
 

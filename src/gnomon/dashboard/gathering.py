@@ -14,12 +14,17 @@ from gnomon.dashboard.library import Library, Listed, NotHereError
 from gnomon.report.page import Section, sections
 from gnomon.runs.alignment import distinct
 from gnomon.runs.disagreement import by_case, by_unit
-from gnomon.runs.exhibits import Listing, listed
+from gnomon.runs.exhibits import Entry, Listing, listed
+from gnomon.runs.pictures import by_case as of_cases
 from gnomon.runs.run import Run
 from gnomon.runs.tables import ranked
 
 MOST_RUNS = 100
 """Runs that one page takes together."""
+
+
+OTHERS = ("run", "token", "inline", "like")
+"""Words of an address that choose nothing on a page."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +65,8 @@ def gather(library: Library, kind: str, keys: Sequence[str], query: Mapping[str,
     if kind not in makers:
         raise NotHereError(f"no page of kind {kind[:40]!r}")
     own = checked(keys, 2 if kind == "compare" else 1)
-    chosen = {name: value for name, value in sorted(query.items()) if name not in ("run", "token", "inline")}
+    taken = ("measure", "a", "b") if kind == "compare" else query if kind == "board" else ()
+    chosen = {name: str(query[name])[:200] for name in sorted(taken) if name in query and name not in OTHERS}
 
     def make() -> Gathered:
         runs, lost = _read(library, own, 2 if kind == "compare" else 1)
@@ -93,13 +99,13 @@ def _together(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Se
 def _compared(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
     """Compare by the measure that is asked for, all with the best; then the first two case by case."""
     told = api.distinguished(distinct(runs))
-    measures = [m.name for m in told[0].measures]
+    measures = {measure.name: measure for measure in told[0].measures}
     asked = query.get("measure", "")
     found = api.compare(*told, measures=(asked,) if asked in measures else ())
-    measure = next(m for m in told[0].measures if m.name == (asked if asked in measures else measures[0]))
     made = [Section("comparison", "Paired comparison", tuple(found.items))]
     a, b = _pair(told, query)
-    case = by_case(a, b, measure)
+    with_cases = [measures[asked]] if asked in measures else [measure for measure, _ in of_cases(told)]
+    case = by_case(a, b, with_cases[0]) if with_cases else None
     if case is not None:
         made.append(Section("differences", f"Case by case: {a.system} and {b.system}", (case[1], case[0])))
     unit = by_unit(a, b)
@@ -129,27 +135,38 @@ def _boarded(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Sec
 
 
 def alike(library: Library, key: str) -> list[Listed]:
-    """Return the runs that can be compared with one, itself among them: same suite, data, protocol and plan."""
+    """Return the runs that can be compared with one, itself first: same suite, data, protocol and plan."""
     runs = library.listed()
     one = next((item for item in runs if item.key == key and item.entry is not None), None)
     if one is None or one.entry is None:
         raise NotHereError(f"no run {key[:80]!r} here that can be read")
     mine = one.entry
     same = (mine.suite, mine.data, mine.ground)
-    return [item for item in runs if item.entry and (item.entry.suite, item.entry.data, item.entry.ground) == same]
+    rest = [item for item in runs if item.entry and (item.entry.suite, item.entry.data, item.entry.ground) == same]
+    return [one, *(item for item in rest if item.key != key)]
 
 
-def kept(library: Library, key: str) -> tuple[Listing, str]:
-    """Return the list of exhibits of a run; where it is damaged an empty one, and why."""
-    try:
-        return listed(library.path(key)), ""
-    except GnomonError as error:
-        return Listing(), library.told(error)
+def kept(library: Library, keys: Sequence[str]) -> tuple[Listing, str]:
+    """Return the cases that any of some runs keeps, the worst of the first run first; and why a list is damaged."""
+    found: dict[str, Entry] = {}
+    of, damage = 0, ""
+    for key in keys:
+        try:
+            own = listed(library.path(key))
+        except GnomonError as error:
+            damage = library.told(error)
+            continue
+        of = max(of, own.of)
+        for entry in own.entries:
+            found.setdefault(entry.case, entry)
+    return Listing(tuple(found.values()), of), damage
 
 
 def exhibit(library: Library, keys: Sequence[str], case: str) -> View:
     """Return the view of a case in some runs."""
     runs = api.distinguished([library.run(key) for key in checked(keys)])
+    if len({run.suite for run in runs}) > 1:
+        raise InputError("runs of different suites do not share cases: choose runs of one suite")
     suite = registry.suite(runs[0].suite)
     if not suite.exhibit:
         raise InputError(f"runs of the suite {suite.name!r} keep no cases to look at")

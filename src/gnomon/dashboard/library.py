@@ -89,6 +89,10 @@ class Library:
             self._known = found
         return [item for _, (_, item) in sorted(found.items())]
 
+    def marks(self) -> list[str]:
+        """Return what tells that a listed run was published again."""
+        return [stamp for stamp, _ in self._known.values()]
+
     def folders(self) -> Iterator[Path]:
         """Return the folder itself and those below it that may hold runs; links are not followed."""
         level, seen = [self.root], 0

@@ -86,20 +86,11 @@ def _answers(item: Listed, entry: Entry, asked: Asked, words: Sequence[str]) -> 
 def content(runs: Sequence[Listed], foreign: Sequence[tuple[str, str]], asked: Asked) -> list[Markup]:
     """Return the content of the page."""
     works = tag("div", cls="works")
-    live = tag(
-        "section", tag("h2", "Under way"), works, id="live", hidden=True, aria_live="polite", aria_label="Under way"
-    )
-    if not runs and not foreign:
-        nothing = message(
-            "No runs here yet",
-            "Make some, and they appear here while they are being made:",
-            tag("pre", "gnomon demo --quick --out demo\ngnomon serve --runs demo", cls="text"),
-            kind="empty",
-        )
-        return [live, nothing, tag("form", id="filter", hidden=True), tag("div", id="listed", hidden=True)]
-    return [tag("h1", "Runs"), live, _filter(runs, asked), tag("p", id="failed", cls="failure"), _form(runs, asked)] + (
-        [_foreign(foreign)] if foreign else []
-    )
+    told = tag("p", id="told", cls="unseen", role="status")
+    live = tag("section", tag("h2", "Work"), told, works, id="live", hidden=True, aria_label="Work")
+    failed = tag("p", id="failed", cls="failure", role="alert")
+    made = [tag("h1", "Runs"), live, _filter(runs, asked), failed, _form(runs, asked, bool(foreign))]
+    return made + ([_foreign(foreign)] if foreign else [])
 
 
 def _filter(runs: Sequence[Listed], asked: Asked) -> Markup:
@@ -138,19 +129,29 @@ def _select(title: str, name: str, values: Sequence[str], value: str) -> Markup:
     return tag("label", tag("span", title), tag("select", *options, name=name))
 
 
-def _form(runs: Sequence[Listed], asked: Asked) -> Markup:
+def _form(runs: Sequence[Listed], asked: Asked, others: bool) -> Markup:
     buttons = tag(
         "p",
         tag("button", "See together", id="together", type="submit", formaction="/together"),
         tag("button", "Compare", id="compare", type="submit", formaction="/compare"),
         tag("span", id="chosen", aria_live="polite", cls="quiet"),
+        tag("button", "Clear", id="clear", type="button", hidden=True),
         cls="actions",
     )
-    return tag("form", buttons, tag("div", *listed(runs, asked), id="listed"), method="get", action="/together")
+    return tag(
+        "form",
+        buttons,
+        tag("div", *listed(runs, asked, others), id="listed"),
+        method="get",
+        action="/together",
+        id="choice",
+    )
 
 
-def listed(runs: Sequence[Listed], asked: Asked) -> list[Markup]:
-    """Return the table and what stands under it."""
+def listed(runs: Sequence[Listed], asked: Asked, others: bool = False) -> list[Markup]:
+    """Return the table and what stands under it, or how to make runs where there are none."""
+    if not runs:
+        return [tag("p", "No runs in this folder.", cls="empty")] if others else [_none()]
     found = chosen(runs, asked)
     start = (asked.page - 1) * PAGE
     shown = found[start : start + PAGE]
@@ -168,6 +169,15 @@ def listed(runs: Sequence[Listed], asked: Asked) -> list[Markup]:
     if broken:
         parts.append(_broken(broken))
     return parts
+
+
+def _none() -> Markup:
+    return message(
+        "No runs here yet",
+        "Make some, and they appear here while they are being made:",
+        tag("pre", "gnomon demo --quick --out demo\ngnomon serve --runs demo", cls="text"),
+        kind="empty",
+    )
 
 
 def _nothing() -> Markup:

@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from gnomon.core.canonical import fingerprint
 from gnomon.dashboard.library import Library
 
 NAME = "progress.jsonl"
@@ -112,14 +113,20 @@ def _summary(events: list[Mapping[str, Any]], folder: str, now: float) -> Work:
     return Work(folder, state, **counts, now=shown, said=said if shown else "", at=last, begun=float(events[0]["time"]))
 
 
+def _state(library: Library) -> tuple[list[Work], str]:
+    """Return what goes on, and a mark that changes when the list of runs does."""
+    keys = [item.key for item in library.listed()]
+    return under_way(library), fingerprint([keys, library.marks()])
+
+
 async def stream(library: Library) -> AsyncIterator[bytes]:
-    """Send what goes on as server-sent events: at first, and whenever it changes."""
-    before: list[Work] | None = None
+    """Send what goes on as server-sent events: at first, and whenever it or the list of runs changes."""
+    before: tuple[list[Work], str] | None = None
     silent = 0.0
     while True:
-        found = await asyncio.to_thread(under_way, library)
+        found = await asyncio.to_thread(_state, library)
         if found != before:
-            data = msgspec.json.encode([asdict(work) for work in found])
+            data = msgspec.json.encode({"works": [asdict(work) for work in found[0]], "runs": found[1]})
             yield b"event: work\ndata: " + data + b"\n\n"
             before, silent = found, 0.0
         elif silent >= ALIVE:

@@ -7,8 +7,9 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from gnomon.core import registry
+from gnomon.core.errors import counted
 from gnomon.core.table import Table, View
-from gnomon.dashboard.gathering import Gathered
+from gnomon.dashboard.gathering import MOST_RUNS, Gathered
 from gnomon.dashboard.library import Listed
 from gnomon.dashboard.shell import badge, crumbs, spaced
 from gnomon.report.figures import drawable
@@ -34,10 +35,11 @@ def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing, damage: st
     """Return the page of one run."""
     run, key = found.runs[0], found.keys[0]
     others = [item.key for item in alike]
+    more = len(others) - 1
     links = [
         tag(
             "a",
-            f"With the {len(others) - 1} other runs on this data",
+            f"With the {counted(more, 'other run')} on this data",
             href=f"/together?like={quote(key)}",
             cls="button",
         )
@@ -50,7 +52,7 @@ def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing, damage: st
     return [
         crumbs(("Runs", "/"), (shortened(run.system, 60), "")),
         _title(run.system, run),
-        tag("p", *(links if len(others) > 1 else links[1:]), cls="actions"),
+        tag("p", *(links if more else links[1:]), cls="actions"),
         contents(found.sections, [("exhibits", "Cases to look at")] if kept.entries else []),
         *sections(found, "together"),
         *([_cases(kept, [key])] if kept.entries else []),
@@ -62,21 +64,23 @@ def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing, damage: st
     ]
 
 
-def together_page(found: Gathered) -> list[Markup]:
-    """Return the page of several runs."""
+def together_page(found: Gathered, of: int, kept: Listing) -> list[Markup]:
+    """Return the page of several runs, of so many that it could be of; cases are those that any of them keeps."""
     links = []
     if len(found.runs) > 1:
         links.append(tag("a", "Compare these", href=addressed("/compare", found.keys), cls="button"))
     if registry.suite(found.runs[0].suite).board and len({run.ground for run in found.runs}) == 1:
         links.append(tag("a", "Board", href=addressed("/board", found.keys), cls="button"))
     return [
-        crumbs(("Runs", "/"), (f"{len(found.runs)} runs", "")),
-        tag("h1", f"{len(found.runs)} runs together"),
+        crumbs(("Runs", "/"), (counted(len(found.runs), "run"), "")),
+        tag("h1", f"{counted(len(found.runs), 'run')} together"),
+        tag("p", f"The first {MOST_RUNS} of {of:,} runs on this data.", cls="notice") if of > MOST_RUNS else Markup(""),
         _names(found),
         _left_out(found),
         tag("p", *links, cls="actions"),
-        contents(found.sections),
+        contents(found.sections, [("exhibits", "Cases to look at")] if kept.entries else []),
         *sections(found, "together"),
+        *([_cases(kept, found.keys)] if kept.entries else []),
     ]
 
 
@@ -84,9 +88,12 @@ def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str]
     """Return the page of a comparison: chosen by measure, and by the two systems that are shown case by case."""
     measures = [measure.name for measure in found.runs[0].measures]
     hidden = [tag("input", type="hidden", name="run", value=key) for key in found.keys]
-    selects = [_select("Measure", "measure", measures[:400], query.get("measure", ""))]
+    selects = [_select("Measure", "measure", measures[:400], query.get("measure", "") or measures[0])]
     if len(names) > 2:
-        selects += [_select(f"{side.upper()}, case by case", side, names, query.get(side, "")) for side in ("a", "b")]
+        first = {"a": names[0], "b": names[1]}
+        selects += [
+            _select(f"{side.upper()}, case by case", side, names, query.get(side) or first[side]) for side in first
+        ]
     form = tag("form", *hidden, *selects, tag("button", "Show", type="submit"), action="/compare", cls="filter")
     made = [_cases(kept, found.keys)] if kept.entries else []
     return [
@@ -107,7 +114,7 @@ def board_page(found: Gathered, query: Mapping[str, str]) -> list[Markup]:
     if board is None:
         raise ValueError("a board page needs a board")
     hidden = [tag("input", type="hidden", name="run", value=key) for key in found.keys]
-    selects = [_select(name, name, options, board.chosen[name], all_=False) for name, options in board.choices.items()]
+    selects = [_select(name, name, options, board.chosen[name]) for name, options in board.choices.items()]
     return [
         crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("board", "")),
         tag("h1", f"{found.runs[0].suite}: board"),
@@ -171,7 +178,7 @@ def file_page(path: str, names: Sequence[str], name: str) -> list[Markup]:
 def _up(keys: Sequence[str], runs: Sequence[Run]) -> list[tuple[str, str]]:
     if len(keys) == 1:
         return [(shortened(runs[0].system, 60), f"/run/{quote(keys[0])}")]
-    return [(f"{len(keys)} runs", addressed("/compare", keys))]
+    return [(counted(len(keys), "run"), addressed("/compare", keys))]
 
 
 def _beside(keys: Sequence[str], case: str, alike: Sequence[Listed]) -> Markup:
@@ -186,7 +193,8 @@ def _beside(keys: Sequence[str], case: str, alike: Sequence[Listed]) -> Markup:
             items.append(tag("li", badge(shortened(item.entry.system, 60), "good")))
             continue
         text = f"{'− without' if mine else '+ beside'} {shortened(item.entry.system, 60)}"
-        items.append(tag("li", tag("a", text, href=addressed("/case", others, case=case))))
+        told = tag("small", shortened(item.key, 120), cls="quiet")
+        items.append(tag("li", tag("a", text, href=addressed("/case", others, case=case)), " ", told))
     return tag("section", tag("h2", "Systems"), tag("ul", *items, cls="cases")) if len(items) > 1 else Markup("")
 
 
@@ -237,11 +245,14 @@ def sections(found: Gathered, kind: str, query: Mapping[str, str] | None = None)
     return made
 
 
-def _items(kind: str, place: int, name: str, keys: Sequence[str], query: Mapping[str, str]) -> Callable[[str], str]:
-    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:60]
+def slug(name: str) -> str:
+    """Return a name as part of an address or of a file's name."""
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in name)[:60]
 
+
+def _items(kind: str, place: int, name: str, keys: Sequence[str], query: Mapping[str, str]) -> Callable[[str], str]:
     def address(suffix: str) -> str:
-        return addressed(f"/item/{kind}/{place}/{plain}.{suffix}", keys, **query)
+        return addressed(f"/item/{kind}/{place}/{slug(name)}.{suffix}", keys, **query)
 
     return address
 
@@ -291,9 +302,8 @@ def _left_out(found: Gathered) -> Markup:
     return tag("details", tag("summary", said), tag("ul", *lines), cls="notice")
 
 
-def _select(title: str, name: str, values: Sequence[str], value: str, all_: bool = True) -> Markup:
-    options = [tag("option", "the first", value="")] if all_ else []
-    options += [
+def _select(title: str, name: str, values: Sequence[str], value: str) -> Markup:
+    options = [
         tag("option", shortened(item.replace("_", " "), 80), value=item, selected=item == value) for item in values
     ]
     return tag("label", tag("span", title), tag("select", *options, name=name))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import socket
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -44,7 +45,7 @@ def serve(runs: Path, address: Address, ready: Callable[[str], None]) -> None:
     try:
         import uvicorn
 
-        from gnomon.dashboard.app import application
+        from gnomon.dashboard.app import application, warm
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("uvicorn", "starlette"):
             raise
@@ -61,6 +62,7 @@ def serve(runs: Path, address: Address, ready: Callable[[str], None]) -> None:
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1
     )
+    threading.Thread(target=warm, daemon=True).start()
     ready(f"http://{shown}:{port}/" + (f"?token={own.token}" if own.token else ""))
     uvicorn.Server(config).run(sockets=[listening])
 

@@ -12,7 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from gnomon.core import registry
 from gnomon.core.errors import InputError
+from gnomon.core.suite import load
 from gnomon.core.table import Table, View
 from gnomon.report import whole
 from gnomon.report.origins import origins
@@ -161,6 +163,18 @@ def _of_ground(runs: Sequence[Run]) -> Iterable[Item]:
     yield from pictures.strips(runs)
     worst = pictures.worst(runs)
     yield from () if worst is None else (worst,)
+    yield from _board(runs)
+
+
+def _board(runs: Sequence[Run]) -> Iterable[Item]:
+    """Return what a suite shows on its board where nothing is chosen, without the tables that it shows anyhow."""
+    board = registry.suite(runs[0].suite).board
+    if not board:
+        return
+    shown = {item.name for item in load(registry.suite(runs[0].suite).tables)(runs)}
+    for item in load(board)(runs, {}).items:
+        if item.name not in shown and item.name != "grid":
+            yield item
 
 
 def _where(run: Run) -> str:

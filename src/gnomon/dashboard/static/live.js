@@ -1,4 +1,4 @@
-/** Evaluations under way: told by the server as they go on. */
+/** Evaluations under way: told by the server as they go on, as long as somebody looks. */
 
 import { element } from "./shell.js";
 
@@ -10,7 +10,10 @@ const WORDS = {
 };
 const host = document.getElementById("live");
 let latest = [];
-let ended = 0;
+let states = new Map();
+let listed = null;
+let source = null;
+let last = null;
 
 function ago(seconds) {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s ago`;
@@ -25,15 +28,18 @@ function left(work) {
   return seconds < 90 ? `about ${Math.round(seconds)} s left` : `about ${Math.round(seconds / 60)} min left`;
 }
 
+function named(work) {
+  return work.folder === "" ? "this folder" : work.folder;
+}
+
 function card(work) {
-  const name = work.folder === "" ? "this folder" : work.folder;
   const counts = `${work.done} of ${work.total} done${work.failed ? `, ${work.failed} failed` : ""}`;
   const said = [WORDS[work.state], counts, left(work), ago(Date.now() / 1000 - work.at)].filter(Boolean).join(" · ");
-  const bar = element("progress", { max: Math.max(1, work.total), value: work.done, "aria-label": `${name}: ${counts}` });
+  const label = `${named(work)}: ${counts}`;
+  const bar = element("progress", { max: Math.max(1, work.total), value: work.done, "aria-label": label });
   const now = [...work.now.map((item) => `now: ${item}`), work.said].filter(Boolean);
-  const lines = now.map((text) => element("li", { text }));
-  const children = [element("strong", { text: name }), bar, element("span", { text: said, class: "quiet" })];
-  if (lines.length) children.push(element("ul", { children: lines }));
+  const children = [element("strong", { text: named(work) }), bar, element("span", { text: said, class: "quiet" })];
+  if (now.length) children.push(element("ul", { children: now.map((text) => element("li", { text })) }));
   return element("article", { class: `work ${work.state}`, children });
 }
 
@@ -42,15 +48,67 @@ function show() {
   host.querySelector(".works").replaceChildren(...latest.map(card));
 }
 
-if (host) {
-  const source = new EventSource("/live");
+/** Say what changed its state, and nothing else, to those who listen. */
+function tell() {
+  const before = states;
+  states = new Map(latest.map((work) => [work.folder, work.state]));
+  const changed = latest.filter((work) => before.get(work.folder) !== work.state);
+  if (changed.length) {
+    document.getElementById("told").textContent = changed.map((work) => `${named(work)}: ${WORDS[work.state]}`).join("; ");
+  }
+}
+
+function take(text) {
+  const found = JSON.parse(text);
+  latest = found.works;
+  if (listed !== null && listed !== found.runs) document.dispatchEvent(new CustomEvent("gnomon-runs"));
+  listed = found.runs;
+  tell();
+  show();
+}
+
+/** Follow the server itself; `pass` hands on what it says. */
+function follow(pass) {
+  source = new EventSource("/live");
   source.addEventListener("work", (event) => {
-    latest = JSON.parse(event.data);
-    const over = latest.filter((work) => work.state === "ended").length;
-    if (ended && over > ended) document.getElementById("filter")?.requestSubmit();
-    ended = Math.max(1, over);
-    show();
+    last = event.data;
+    take(last);
+    pass(last);
   });
-  window.setInterval(show, 10000);
-  window.addEventListener("pagehide", () => source.close());
+}
+
+function stop() {
+  source?.close();
+  source = null;
+}
+
+/** A browser has few connections to one server: of all its pages one follows the server and tells the others. */
+function share() {
+  const channel = new BroadcastChannel("gnomon-live");
+  channel.addEventListener("message", ({ data }) => {
+    if (data.told) take(data.told);
+    else if (source && last) channel.postMessage({ told: last });
+  });
+  channel.postMessage({ asked: true });
+  navigator.locks.request("gnomon-live", () => {
+    follow((told) => channel.postMessage({ told }));
+    return new Promise(() => {});
+  });
+}
+
+/** Without that (not on loopback, no encryption) a page that nobody sees gives its connection back. */
+function alone() {
+  if (document.visibilityState === "visible") source ?? follow(() => {});
+  else stop();
+}
+
+if (host) {
+  if (navigator.locks && window.BroadcastChannel) {
+    share();
+  } else {
+    alone();
+    document.addEventListener("visibilitychange", alone);
+  }
+  window.addEventListener("pagehide", stop);
+  window.setInterval(() => latest.length && show(), 10000);
 }

@@ -1,7 +1,12 @@
-/** The list of runs: it follows what is typed, and says how many are chosen for a comparison. */
+/** The list of runs: it follows what is typed and what is published, and keeps what was chosen. */
+
+import { element } from "./shell.js";
 
 const form = document.getElementById("filter");
+const choice = document.getElementById("choice");
 const box = document.getElementById("listed");
+const failed = document.getElementById("failed");
+const chosen = new Set();
 let asked = 0;
 
 function address() {
@@ -19,15 +24,14 @@ async function refresh() {
     if (!answer.ok) throw new Error(`the server answered ${answer.status}`);
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== asked) return;
-    const chosen = new Set(keys());
     box.replaceChildren(...page.getElementById("listed").childNodes);
-    for (const tick of ticks()) tick.checked = chosen.has(tick.value);
     window.history.replaceState(null, "", url);
+    failed.textContent = "";
   } catch (error) {
-    document.getElementById("failed").textContent = `The list could not be brought up to date: ${error.message}.`;
+    failed.textContent = `The list could not be brought up to date: ${error.message}.`;
   } finally {
     if (mine === asked) box.removeAttribute("aria-busy");
-    counted();
+    shown();
   }
 }
 
@@ -35,18 +39,19 @@ function ticks() {
   return [...box.querySelectorAll("input[name=run]")];
 }
 
-function keys() {
-  return ticks().filter((tick) => tick.checked).map((tick) => tick.value);
-}
-
-function counted() {
-  const chosen = keys().length;
-  const together = document.getElementById("together");
-  const compare = document.getElementById("compare");
-  const said = document.getElementById("chosen");
-  together.disabled = chosen < 1;
-  compare.disabled = chosen < 2;
-  said.textContent = chosen === 0 ? "Tick runs to see them together." : `${chosen} chosen`;
+/** Tick what is chosen; what is chosen but not listed now goes along unseen. */
+function shown() {
+  for (const tick of ticks()) tick.checked = chosen.has(tick.value);
+  const listed = new Set(ticks().map((tick) => tick.value));
+  for (const hidden of choice.querySelectorAll("input[type=hidden]")) hidden.remove();
+  for (const key of chosen) {
+    if (!listed.has(key)) choice.append(element("input", { type: "hidden", name: "run", value: key }));
+  }
+  document.getElementById("together").disabled = chosen.size < 1;
+  document.getElementById("compare").disabled = chosen.size < 2;
+  document.getElementById("clear").hidden = chosen.size === 0;
+  const text = chosen.size === 0 ? "Tick runs to see them together." : `${chosen.size} chosen`;
+  document.getElementById("chosen").textContent = text;
 }
 
 let timer = 0;
@@ -58,5 +63,24 @@ form.addEventListener("submit", (event) => {
   event.preventDefault();
   refresh();
 });
-box.addEventListener("change", counted);
-counted();
+box.addEventListener("change", (event) => {
+  if (event.target.name !== "run") return;
+  if (event.target.checked) chosen.add(event.target.value);
+  else chosen.delete(event.target.value);
+  shown();
+});
+box.addEventListener("click", (event) => {
+  const link = event.target.closest("thead a");
+  if (!link) return;
+  event.preventDefault();
+  const query = new URL(link.href).searchParams;
+  for (const name of ["sort", "turned"]) form.elements[name].value = query.get(name) ?? "";
+  refresh();
+});
+document.getElementById("clear").addEventListener("click", () => {
+  chosen.clear();
+  shown();
+});
+document.addEventListener("gnomon-runs", refresh);
+for (const tick of ticks()) if (tick.checked) chosen.add(tick.value);
+shown();

@@ -380,6 +380,7 @@ export class Stage {
       pointerleave: () => this.options.hover?.(-1, 0, 0),
       contextmenu: (event) => event.preventDefault(),
       wheel: (event) => {
+        if (!event.ctrlKey && !event.metaKey && document.activeElement !== this.canvas) return;
         event.preventDefault();
         this.camera.zoom(Math.exp(Math.max(-60, Math.min(60, event.deltaY)) * 0.003));
       },

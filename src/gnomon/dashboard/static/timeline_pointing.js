@@ -48,9 +48,12 @@ export function lanes(canvas, act) {
   canvas.addEventListener("pointercancel", release);
   canvas.addEventListener("pointerleave", () => act.leave());
   canvas.addEventListener("wheel", (event) => {
+    // A plain wheel scrolls the page, unless the timeline has been chosen (a click or Tab) or a key is held.
+    const sideways = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    if (!sideways && !event.ctrlKey && !event.metaKey && document.activeElement !== canvas) return;
     event.preventDefault();
     const unit = event.deltaMode === 1 ? 16 : 1;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) act.pan((event.deltaX || event.deltaY) * unit);
+    if (sideways) act.pan((event.deltaX || event.deltaY) * unit);
     else act.zoom(Math.exp(Math.max(-200, Math.min(200, event.deltaY * unit)) * 0.0025), place(event)[0]);
   }, { passive: false });
 }

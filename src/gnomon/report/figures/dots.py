@@ -126,7 +126,7 @@ def strips(data: Mapping[str, Any]) -> Spec:
     layers = [
         {
             "data": values(dots),
-            "mark": {"type": "circle", "color": PALETTE[0], "opacity": 0.55 if few else 0.3, "size": 28 if few else 12},
+            "mark": {"type": "circle", "color": PALETTE[0], "opacity": 0.85 if few else 0.6, "size": 28 if few else 12},
             "encoding": {"x": x, "y": at("y")},
         },
         {
