@@ -8,12 +8,13 @@ JOBS ?= 2
 export NUMBA_CACHE_DIR ?= $(CURDIR)/.numba_cache
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-parity test-all lint accept bench clean
+.PHONY: help demo docs test test-slow test-parity test-all lint accept bench clean
 
 help:
 	@echo "make demo      evaluate on generated data and print tables"
 	@echo "make test      lint, types, import contracts, tests, laws, doctests"
 	@echo "make test-all  the same, then the slow, install, browser, training, kill and parity tests"
+	@echo "make docs      the site, as files that a browser opens: site/index.html"
 	@echo "make accept    every promise as a script that prints its figure"
 	@echo "make bench     speed against peers, as ratios measured in one run"
 
@@ -54,6 +55,9 @@ $(VENV)/demo.stamp: $(VENV)/base.stamp
 demo: $(VENV)/demo.stamp
 	$(BIN)/gnomon demo
 
+docs: $(VENV)/test.stamp
+	$(BIN)/python docs/build.py --output site
+
 lint: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -81,4 +85,4 @@ bench: $(VENV)/test.stamp $(PEERS)/stamp
 	$(BIN)/python -m benchmarks --peers $(PEERS)/bin/python
 
 clean:
-	rm -rf $(VENV) $(PEERS) $(PARITY) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo
+	rm -rf $(VENV) $(PEERS) $(PARITY) .numba_cache .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist demo site

@@ -18,6 +18,7 @@ from gnomon.numerics import ranks
 from gnomon.numerics.ranks import METRICS, Positives, Ranks
 
 FORMS = ("average", "optimistic", "pessimistic")
+"""How candidates with equal scores are ranked: as the mean over their orders, as the best, as the worst of them."""
 COLUMNS = ("greater", "equal", "right")
 
 

@@ -218,3 +218,4 @@ LAWS: dict[str, Law] = {
     "identities hold": identities,
     "records rebuild": recorded,
 }
+"""Every law by what it says."""

@@ -1,0 +1,1 @@
+"""Pages, and the builder that makes a site of them (``docs.site``)."""
