@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 
 from gnomon.core import registry
 from gnomon.core.errors import counted
-from gnomon.core.table import Table, View
+from gnomon.core.table import Cell, Table, View
 from gnomon.dashboard.gathering import MOST_RUNS, Gathered
 from gnomon.dashboard.library import Listed
 from gnomon.dashboard.shell import badge, crumbs, spaced
@@ -22,6 +22,8 @@ from gnomon.runs.run import Run
 FORMATS = {"json": "JSON", "csv": "CSV", "tex": "LaTeX"}
 PICTURES = {"svg": "SVG", "png": "PNG", "pdf": "PDF"}
 MOST_CASES = 500
+CASE_COLUMNS = ("case", "scene", "sequence")
+"""Columns that name a case, where they come first."""
 SCRIPTED = tag("noscript", tag("p", "Views of cases are drawn by a script, which this browser does not run."))
 
 
@@ -54,7 +56,7 @@ def run_page(found: Gathered, alike: Sequence[Listed], kept: Listing, damage: st
         _title(run.system, run),
         tag("p", *(links if more else links[1:]), cls="actions"),
         contents(found.sections, [("exhibits", "Cases to look at")] if kept.entries else []),
-        *sections(found, "together"),
+        *sections(found, "together", None, kept),
         *([_cases(kept, [key])] if kept.entries else []),
         *(
             [tag("p", "The cases of this run cannot be looked at: ", shortened(damage, 400), cls="notice")]
@@ -79,7 +81,7 @@ def together_page(found: Gathered, of: int, kept: Listing) -> list[Markup]:
         _left_out(found),
         tag("p", *links, cls="actions"),
         contents(found.sections, [("exhibits", "Cases to look at")] if kept.entries else []),
-        *sections(found, "together"),
+        *sections(found, "together", None, kept),
         *([_cases(kept, found.keys)] if kept.entries else []),
     ]
 
@@ -103,7 +105,7 @@ def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str]
         _left_out(found),
         form,
         contents(found.sections, [("exhibits", "Cases to look at")] if made else []),
-        *sections(found, "compare", query),
+        *sections(found, "compare", query, kept),
         *made,
     ]
 
@@ -230,8 +232,11 @@ def contents(made: Sequence[Section], more: Sequence[tuple[str, str]] = ()) -> M
     return tag("nav", tag("ol", *items), cls="contents", aria_label="On this page")
 
 
-def sections(found: Gathered, kind: str, query: Mapping[str, str] | None = None) -> list[Markup]:
-    """Return the sections of a page; every table has its downloads, every figure its files."""
+def sections(
+    found: Gathered, kind: str, query: Mapping[str, str] | None = None, kept: Listing | None = None
+) -> list[Markup]:
+    """Return the sections of a page; every table has its downloads, every figure its files, kept cases a link."""
+    cases = {entry.case for entry in kept.entries} if kept else set()
     chosen = {name: value for name, value in (query or {}).items() if name not in ("run", "token", "like")}
     place = 0
     made = []
@@ -239,7 +244,7 @@ def sections(found: Gathered, kind: str, query: Mapping[str, str] | None = None)
         blocks = []
         for item in section.items:
             address = _items(kind, place, item.name, found.keys, chosen)
-            blocks.append(_block(item, address))
+            blocks.append(_block(item, address, lambda row: _case_address(row, cases, found.keys)))
             place += 1
         made.append(tag("section", tag("h2", section.title), *blocks, id=section.id))
     return made
@@ -257,9 +262,16 @@ def _items(kind: str, place: int, name: str, keys: Sequence[str], query: Mapping
     return address
 
 
-def _block(item: Table | View, address: Callable[[str], str]) -> Markup:
+def _case_address(row: Mapping[str, Cell], cases: set[str], keys: Sequence[str]) -> str:
+    """Return where a row about a case leads, if that case was kept."""
+    named = next((row[name].value for name in CASE_COLUMNS if name in row), None)
+    return addressed("/case", keys, case=named) if isinstance(named, str) and named in cases else ""
+
+
+def _block(item: Table | View, address: Callable[[str], str], rows_at: Callable[[Mapping[str, Cell]], str]) -> Markup:
     if isinstance(item, Table):
-        return table(item, lambda _: _links(FORMATS, address))
+        first = item.columns[0].key if item.columns else ""
+        return table(item, lambda _: _links(FORMATS, address), rows_at=rows_at if first in CASE_COLUMNS else None)
     if not drawable(item):
         return Markup("")
     waiting = tag("p", "Drawing…", cls="loading", role="status")

@@ -19,6 +19,8 @@ from gnomon.report.markup import Markup, join, shortened, tag
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
 STYLE = "body{font-family:sans-serif;margin:2em}td,th{padding:.2em .6em}pre{font-size:.9em}table{margin-top:1.5em}"
+RowAddress = Callable[[Mapping[str, Cell]], str]
+"""From a row of a table to the address of a page about it; nothing where there is none."""
 Links = Callable[[Table | View], Markup]
 """What makes the downloads of an item."""
 MOST_ROWS = 2_000
@@ -81,7 +83,9 @@ def _marked(text: str, mark: str) -> str:
     return {"best": f"<b>{text}</b>", "partial": f"{text}&nbsp;&dagger;"}.get(mark, text)
 
 
-def table(item: Table, links: Links | None = None, *, id: str | None = None) -> Markup:
+def table(
+    item: Table, links: Links | None = None, *, id: str | None = None, rows_at: RowAddress | None = None
+) -> Markup:
     """Return the block of a table: title, downloads, cells in a box that scrolls by itself, notes.
 
     Parameters
@@ -92,9 +96,11 @@ def table(item: Table, links: Links | None = None, *, id: str | None = None) -> 
         What makes its downloads; none without.
     id
         Of the block, for links to it.
+    rows_at
+        What gives a row an address, to which its first cell leads.
     """
     hidden = max(0, len(item.rows) - MOST_ROWS)
-    rows = join(_row(row, item.columns) for row in item.rows[:MOST_ROWS])
+    rows = join(_row(row, item.columns, rows_at(row) if rows_at else "") for row in item.rows[:MOST_ROWS])
     head = tag("tr", join(_heading(column) for column in item.columns))
     grid = tag("table", tag("thead", head), tag("tbody", rows), cls="sortable")
     title = shortened(item.title, CELL)
@@ -122,9 +128,10 @@ def _heading(column: Column) -> Markup:
     return tag("th", shortened(heading(column), CELL), scope="col", cls="number" if numeric(column) else None)
 
 
-def _row(row: Mapping[str, Cell], columns: Sequence[Column]) -> Markup:
+def _row(row: Mapping[str, Cell], columns: Sequence[Column], address: str = "") -> Markup:
     first, *rest = columns
-    begun = tag("th", _content(row.get(first.key, Cell("")), first), scope="row", **_kind(row, first))
+    name = _content(row.get(first.key, Cell("")), first)
+    begun = tag("th", tag("a", name, href=address) if address else name, scope="row", **_kind(row, first))
     return tag("tr", begun, join(tag("td", _content(row.get(c.key, Cell("")), c), **_kind(row, c)) for c in rest))
 
 

@@ -45,6 +45,9 @@ FITS = 1.5
 SMPL = tuple((joint, parent) for joint, parent in enumerate(PARENTS) if parent >= 0)
 _PART = " samples "
 
+MOST_BONES = 4
+"""For each joint; more are not drawn."""
+
 
 @dataclass(frozen=True)
 class Clip:
@@ -278,7 +281,7 @@ def _data(case: str, found: Mapping[str, Exhibit]) -> dict[str, Any]:
     return {
         "case": case,
         "joints": joints,
-        "bones": [[int(a), int(b)] for a, b in first.data["bones"]],
+        "bones": [[int(a), int(b)] for a, b in first.data["bones"][: MOST_BONES * len(first.data["joints"])]],
         "up": first.data["up"],
         "frames": frames.astype(np.int32),
         "truth": truth,
