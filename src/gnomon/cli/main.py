@@ -26,6 +26,7 @@ VERBS = {
     "template": "write a small example of a suite's files",
     "simulate": "write generated data in a suite's files",
     "demo": "evaluate on generated data, from nothing to tables",
+    "doctor": "say what is installed, what is missing for which feature, and how to get it",
     "completion": "print the script that completes commands in your shell",
 }
 
