@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).parent
-LAST = ("fresh_clone",)
+LAST = ("installed_wheel", "fresh_clone")
 
 
 def main() -> int:

@@ -82,3 +82,16 @@ def test_beyond_loopback_needs_a_flag_and_makes_a_token(host):
 def test_a_short_token_is_refused():
     with pytest.raises(InputError, match="expected at least 16"):
         Address("0.0.0.0", remote=True, token="short").settled()
+
+
+def test_without_the_extra_it_says_what_to_install(tmp_path, monkeypatch):
+    import sys
+
+    from gnomon.core.errors import MissingExtraError
+    from gnomon.dashboard import serving
+
+    for name in [name for name in sys.modules if name.startswith(("starlette", "uvicorn", "gnomon.dashboard.app"))]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtraError, match=r"gnomon\[dashboard\]"):
+        serving.serve(tmp_path, Address(), lambda _: None)

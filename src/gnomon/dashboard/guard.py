@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import ipaddress
 from collections.abc import Awaitable, Callable
 from urllib.parse import parse_qs, urlencode
 
@@ -11,6 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gnomon.dashboard import shell
+from gnomon.dashboard.addresses import is_loopback
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -28,20 +28,6 @@ HEADERS = {
 COOKIE = "gnomon_token"
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 METHODS = ("GET", "HEAD")
-
-
-def is_loopback(host: str) -> bool:
-    """Say whether an address is of this machine alone.
-
-    >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
-    (True, True, False)
-    """
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 class Guard:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gnomon.core.errors import InputError, MissingExtraError
-from gnomon.dashboard.guard import is_loopback
+from gnomon.dashboard.addresses import is_loopback
 
 LEAST_TOKEN = 16
 """Characters of a token that is given."""
