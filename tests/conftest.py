@@ -17,6 +17,21 @@ settings.load_profile("ci")
 
 
 @pytest.fixture(scope="session")
+def chromium():
+    """A headless Chromium: one for all tests of a process, as Playwright drives one at a time."""
+    from acceptance.browsing import FLAGS, program
+
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra test)")
+    path = program()
+    if path is None:
+        pytest.skip("no Chromium on this machine: install it, or name it in GNOMON_CHROMIUM")
+    with api.sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
 def count_cases():
     """Tally single labels by plain counting: one list of (truth, prediction or None) per case."""
     import numpy as np

@@ -7,22 +7,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from acceptance.browsing import FLAGS, program, served
+from acceptance.browsing import served
 
 SIZES = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 844}}
-
-
-@pytest.fixture(scope="session")
-def chromium():
-    """A headless Chromium."""
-    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra test)")
-    path = program()
-    if path is None:
-        pytest.skip("no Chromium on this machine: install it, or name it in GNOMON_CHROMIUM")
-    with api.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
-        yield browser
-        browser.close()
 
 
 class Watch:

@@ -4,8 +4,6 @@ Expected values: the scores of the runs; by hand.
 """
 
 import csv
-import os
-import shutil
 
 import pytest
 
@@ -13,10 +11,7 @@ import gnomon
 from gnomon.report import page as reporting
 
 pytestmark = pytest.mark.browser
-pytest.importorskip("playwright.sync_api")
 pytest.importorskip("vl_convert")
-ARGUMENTS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run")
-ARGUMENTS += ("--disable-background-networking", "--disable-component-update", "--disable-sync")
 ORDER = "() => [...document.querySelectorAll('#scores-scores tbody tr')].map(row => row.cells[0].textContent)"
 
 
@@ -34,19 +29,6 @@ def written(tmp_path_factory):
     reporting.write(result, folder / "one.html")
     reporting.write(result, folder / "many")
     return folder, result
-
-
-@pytest.fixture(scope="module")
-def chromium():
-    from playwright.sync_api import sync_playwright
-
-    path = os.environ.get("GNOMON_CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
-    if path is None:
-        pytest.skip("no chromium on this machine")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(ARGUMENTS))
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -7,21 +7,26 @@ the affair of the suite, which makes a view of them (:attr:`gnomon.core.suite.Su
 
 from __future__ import annotations
 
+import contextlib
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from gnomon.core.canonical import encode
-from gnomon.core.errors import InputError, IntegrityError
+from gnomon.core.errors import InputError, IntegrityError, counted
 from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_some
 from gnomon.intake.limits import DEFAULT
 from gnomon.runs.packing import write_npz
+
+if TYPE_CHECKING:
+    from gnomon.runs.run import Run
 
 NAME = "exhibits.npz"
 LIMITS = replace(DEFAULT, max_file_bytes=1 << 30, max_decoded_bytes=1 << 31)
@@ -91,6 +96,39 @@ def read(folder: Path | None, case: str) -> Exhibit:
     data: Any = _converted(found[f"data{place}"], dict, folder)
     arrays = {name: found[f"array{place}.{name}"] for name in entry.arrays}
     return Exhibit(case, data, arrays, entry.badness, entry.note)
+
+
+def kept_by(runs: Sequence[Run], case: str) -> tuple[dict[str, tuple[Run, Exhibit]], list[str]]:
+    """Return the runs that keep a case with its exhibit, each by a name of its own, and why others are left out.
+
+    Raises
+    ------
+    InputError
+        None of them keeps it.
+    """
+    found: dict[str, tuple[Run, Exhibit]] = {}
+    notes = []
+    for run in runs:
+        if any(entry.case == case for entry in listed(run.path).entries):
+            names = (run.system if n == 1 else f"{run.system} ({n})" for n in count(1))
+            found[next(name for name in names if name not in found)] = (run, read(run.path, case))
+        else:
+            notes.append(f"{run.system} is left out: its run does not keep {case} (option --exhibits)")
+    if not found:
+        where = counted(len(runs), "run")
+        raise InputError(f"no exhibit of case {case!r} in {where}: the worst cases are kept (option --exhibits)")
+    return found, notes
+
+
+@contextlib.contextmanager
+def undamaged(case: str) -> Iterator[None]:
+    """Say of whatever cannot be made of an exhibit that it is damaged: no suite writes such a one."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise IntegrityError(f"the exhibit of case {case!r} is damaged ({type(error).__name__}: {error})") from error
 
 
 def _text(value: object) -> Array:

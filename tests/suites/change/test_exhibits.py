@@ -148,8 +148,8 @@ def test_a_run_that_lacks_the_case_is_left_out_with_a_note(made):
     other = next(entry.case for entry in kept.listed(made["nothing"].path).entries if entry.case not in mine)
     view = exhibits.shown([made["multi_stage"], made["nothing"]], other)
     assert view.data["systems"] == ["nothing"]
-    assert view.notes == (f"multi_stage does not keep scene {other}: it is not among its worst (option --exhibits)",)
-    with pytest.raises(InputError, match="no exhibit of scene '999-9' in 1 runs"):
+    assert view.notes == (f"multi_stage is left out: its run does not keep {other} (option --exhibits)",)
+    with pytest.raises(InputError, match="no exhibit of case '999-9' in 1 run"):
         exhibits.shown([made["nothing"]], "999-9")
 
 
@@ -209,5 +209,5 @@ def test_a_damaged_exhibit_is_refused(made, tmp_path):
     item = kept.read(folder, kept.listed(folder).entries[0].case)
     arrays = {name: array for name, array in item.arrays.items() if name != "comparison_rows"}
     (folder / kept.NAME).write_bytes(kept.pack([kept.Exhibit(item.case, item.data, arrays)], of=1))
-    with pytest.raises(GnomonError, match=r"exhibit of scene .* is damaged"):
+    with pytest.raises(GnomonError, match=r"exhibit of case .* is damaged"):
         exhibits.shown([load(folder)], item.case)

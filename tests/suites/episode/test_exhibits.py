@@ -14,6 +14,7 @@ import gnomon
 from gnomon.core.errors import InputError, IntegrityError
 from gnomon.runs import exhibits as stored
 from gnomon.runs.run import load
+from gnomon.runs.variants import told_apart
 from gnomon.suites.episode import cells, exhibits, videos
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.blocks import STRIDE
@@ -204,9 +205,11 @@ def test_two_systems_share_what_is_common(runs):
 
 def test_two_variants_are_told_apart(kept):
     case = stored.listed(kept["strict"].path).entries[0].case
-    view = exhibits.shown([kept["published"], kept["strict"]], case)
+    view = exhibits.shown(told_apart([kept["published"], kept["strict"]]), case)
     names = {one["name"] for one in view.data["lanes"]}
-    assert {"minimal (published): outcome", "minimal (strict): outcome"} <= names
+    assert {"minimal [published]: outcome", "minimal [strict]: outcome"} <= names
+    view = exhibits.shown([kept["strict"], kept["strict"]], case)
+    assert {"minimal: outcome", "minimal (2): outcome"} <= {one["name"] for one in view.data["lanes"]}
 
 
 def test_scored_answers_are_kept_as_run_ones_are(kept, episodes, tmp_path):

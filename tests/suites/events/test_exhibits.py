@@ -213,11 +213,11 @@ def test_a_run_without_the_case_is_left_out_and_said(data):
     kept = stored.listed(few.path).entries[0].case
     other = next(case for case in ("one", "two") if case != kept)
     view = exhibits.shown([few, mine], other)
-    assert view.notes == ("yours is left out: its run does not keep this recording",)
+    assert view.notes == (f"yours is left out: its run does not keep {view.data['case']} (option --exhibits)",)
     assert {lane["group"] for lane in view.data["lanes"]} == {"truth", "mine"}
     with pytest.raises(InputError, match="no exhibit of case 'nowhere'"):
         exhibits.shown([mine, few], "nowhere")
-    with pytest.raises(InputError, match="no run given"):
+    with pytest.raises(InputError, match="in 0 runs"):
         exhibits.shown([], "one")
 
 

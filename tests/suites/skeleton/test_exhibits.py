@@ -159,7 +159,7 @@ def test_systems_stand_side_by_side_and_other_frames_are_left_out(made):
         view = exhibits.shown([made["strong", "strict"], made["weak", "published"]], sorted(shared)[0])
         assert [item["system"] for item in view.data["predictions"]] == ["strong"]
         assert any("another frame" in note for note in view.notes)
-    with pytest.raises(InputError, match="no exhibit of 'nobody' in 1 runs"):
+    with pytest.raises(InputError, match="no exhibit of case 'nobody' in 1 run"):
         exhibits.shown([made["strong", "strict"]], "nobody")
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.scans import BOX_CLASSES, CHANGES
 from gnomon.core.table import View
 from gnomon.core.tallies import Array
@@ -31,21 +30,11 @@ TRUE = 1 + len(OUTCOMES) * len(BOX_CLASSES)
 
 def shown(runs: Sequence[Run], case: str) -> View:
     """Return both scans of a scene, coloured by what became of each point, with the boxes of truth and of systems."""
-    notes: list[str] = []
-    found: dict[str, Exhibit] = {}
-    for run in runs:
-        if any(entry.case == case for entry in exhibits.listed(run.path).entries):
-            name = run.system if run.system not in found else f"{run.system} ({run.manifest['id']})"
-            found[name] = exhibits.read(run.path, case)
-        else:
-            notes.append(f"{run.system} does not keep scene {case}: it is not among its worst (option --exhibits)")
-    if not found:
-        raise InputError(f"no exhibit of scene {case!r} in {len(runs)} runs: they keep the worst only (--exhibits)")
-    try:
+    kept, notes = exhibits.kept_by(runs, case)
+    found = {name: item for name, (_, item) in kept.items()}
+    with exhibits.undamaged(case):
         _same(found, notes)
         data = _data(case, found)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise IntegrityError(f"the exhibit of scene {case!r} is damaged ({type(error).__name__}: {error})") from error
     return View("scene", f"change: scene {case}", "scene", data, tuple(notes))
 
 

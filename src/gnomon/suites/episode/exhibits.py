@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gnomon.core.errors import GnomonError, InputError, IntegrityError
+from gnomon.core.errors import GnomonError, IntegrityError
 from gnomon.core.table import View
 from gnomon.core.tallies import Array, natural_key
 from gnomon.runs import exhibits
@@ -363,22 +363,8 @@ def _signals(found: Sequence[tuple[str, Kept, Mapping[str, Array]]]) -> list[dic
 
 def _found(runs: Sequence[Run], case: str) -> tuple[list[tuple[str, Kept, Mapping[str, Array]]], tuple[str, ...]]:
     """Return the runs that keep the episode, each by a name of its own, and why others are left out."""
-    found: list[tuple[str, Kept, Mapping[str, Array]]] = []
-    notes, faults = [], []
-    variants = {run.manifest["protocol"]["variant"] for run in runs}
-    for run in runs:
-        try:
-            item = exhibits.read(run.path, case)
-        except InputError as error:
-            faults.append(error)
-            notes.append(f"{run.system} is left out: its run does not keep this episode")
-            continue
-        taken = [name for name, *_ in found]
-        variant = run.manifest["protocol"]["variant"]
-        name = f"{run.system} ({variant})" if len(variants) > 1 else run.system
-        found.append((f"{name} {len(taken) + 1}" if name in taken else name, _checked(item, run), item.arrays))
-    if not found:
-        raise faults[0] if faults else InputError(f"no run given for case {case!r}; give at least one")
+    kept, notes = exhibits.kept_by(runs, case)
+    found = [(name, _checked(item, run), item.arrays) for name, (run, item) in kept.items()]
     return found, tuple(notes)
 
 

@@ -21,7 +21,7 @@ import msgspec
 import numpy as np
 
 from gnomon.core.cases import join
-from gnomon.core.errors import InputError, IntegrityError
+from gnomon.core.errors import IntegrityError
 from gnomon.core.table import View
 from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.numerics import segments as kernel
@@ -177,22 +177,14 @@ def shown(runs: Sequence[Run], case: str) -> View:
 def _found(runs: Sequence[Run], case: str) -> tuple[list[Recording], tuple[str, ...]]:
     """Return the runs that keep the case, each by a name of its own, and why others are left out."""
     found: list[Recording] = []
-    notes, faults = [], []
-    for run in runs:
-        try:
-            item = exhibits.read(run.path, case)
-        except InputError as error:
-            faults.append(error)
-            notes.append(f"{run.system} is left out: its run does not keep this recording")
-            continue
-        name = unused(run.system, [one.name for one in found])
+    kept, notes = exhibits.kept_by(runs, case)
+    for system, (run, item) in kept.items():
+        name = unused(system, [one.name for one in found])
         recording = Recording(name, run.manifest["protocol"]["variant"] == "published", *_checked(item, run))
         if found and not found[0].same_truth(recording):
             notes.append(f"{run.system} is left out: its run has another truth for this recording")
             continue
         found.append(recording)
-    if not found:
-        raise faults[0] if faults else InputError(f"no run given for case {case!r}; give at least one")
     return found, tuple(notes)
 
 

@@ -26,7 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.table import View
 from gnomon.core.tallies import Array
 from gnomon.numerics.procrustes import Aligned
@@ -219,31 +218,22 @@ def _up(truth: Array) -> list[float] | None:
 
 def shown(runs: Sequence[Run], case: str) -> View:
     """Return a clip: the true body, and what each system made of it. A sequence stands for its worst clip."""
-    notes: list[str] = []
-    found: dict[str, Exhibit] = {}
     name = _name(runs, case)
-    for run in runs:
-        if any(entry.case == name for entry in exhibits.listed(run.path).entries):
-            system = run.system if run.system not in found else f"{run.system} ({run.manifest['id']})"
-            found[system] = exhibits.read(run.path, name)
-        else:
-            notes.append(f"{run.system} does not keep {name}: it is not among its worst clips (option --exhibits)")
-    try:
+    kept, notes = exhibits.kept_by(runs, name)
+    found = {system: item for system, (_, item) in kept.items()}
+    with exhibits.undamaged(name):
         _same(found, notes)
         data = _data(name, found)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise IntegrityError(f"the exhibit of {name!r} is damaged ({type(error).__name__}: {error})") from error
     if data["joints"] and data["joints"][0] == f"0 {NAMES[0]}":
         notes.append("joints are named by the order of SMPL, which their distances fit; --joint-names gives others")
     return View("motion", f"skeleton: {name}", "motion", data, tuple(notes))
 
 
 def _name(runs: Sequence[Run], case: str) -> str:
+    """Return the name of a clip: the case itself, or the worst clip of a sequence of that name."""
     listed = [entry.case for run in runs for entry in exhibits.listed(run.path).entries]
-    part = next((name for name in listed if name.startswith(f"{case}{_PART}")), None)
-    if case not in listed and part is None:
-        raise InputError(f"no exhibit of {case!r} in {len(runs)} runs: they keep the worst clips only (--exhibits)")
-    return case if case in listed else str(part)
+    part = next((name for name in listed if name.startswith(f"{case}{_PART}")), case)
+    return case if case in listed else part
 
 
 def _same(found: dict[str, Exhibit], notes: list[str]) -> None:
