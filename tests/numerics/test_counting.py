@@ -31,6 +31,15 @@ steps = st.sampled_from([1, 2, 3, -1, -2])
 fast = settings(deadline=None, max_examples=100)
 
 
+@pytest.fixture(scope="module", autouse=True, params=["plain", "compiled"])
+def path(request):
+    """Few samples are counted by array operations and many by kernels: every test here is of both."""
+    before = counting._FEW
+    counting._FEW = {"plain": 1 << 40, "compiled": 0}[request.param]
+    yield request.param
+    counting._FEW = before
+
+
 def reference(truth, prediction, k):
     codes = np.asarray(truth).astype(np.int64) * k + np.asarray(prediction).astype(np.int64)
     return np.bincount(codes, minlength=k * k).reshape(k, k)
@@ -365,11 +374,11 @@ class TestCache:
     SCRIPT = """
 import numpy as np
 from gnomon.core import compiling
-from gnomon.numerics import bytewise, counting
-codes = np.zeros(100, np.uint8)
+from gnomon.numerics import _counted, bytewise, counting
+codes = np.zeros(1 << 16, np.uint8)
 for k in (3, 87, 300):
     counting.confusion(codes, codes, k)
-kernels = bytewise._sum_products, bytewise._count_joint, counting._count_any
+kernels = bytewise._sum_products, bytewise._count_joint, _counted.count_any
 print(*(sum(kernel.stats.cache_hits.values()) for kernel in kernels))
 """
 
@@ -391,3 +400,15 @@ print(*(sum(kernel.stats.cache_hits.values()) for kernel in kernels))
 
         monkeypatch.setattr(compiling, "njit", njit)
         assert compiling.jit(len) is len
+
+
+def test_few_samples_load_no_compiler():
+    script = """
+import sys
+from gnomon.numerics import counting
+counting.confusion([0, 1], [1, 1], 2)
+counting.class_counts([0, 1], [1, 1], [0, 0], 2, 1)
+counting.pair_counts([0, 1], [1, 1], [0, 0], 2, 1)
+print("numba" in sys.modules)
+"""
+    assert subprocess.check_output([sys.executable, "-c", script], text=True) == "False\n"

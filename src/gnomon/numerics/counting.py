@@ -7,7 +7,8 @@ is read as it is; strided arrays and foreign byte orders are copied first. Truth
 are prediction. Counts are ``int64``.
 
 Unsigned bytes of up to 252 classes are counted by the vector kernels of :mod:`gnomon.numerics.bytewise`; all other
-inputs by scalar kernels that check each code before it is counted.
+inputs by scalar kernels that check each code before it is counted. Few samples are counted by plain array operations:
+fetching the compiler would take longer than counting them.
 """
 
 from __future__ import annotations
@@ -17,17 +18,15 @@ import os
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
-from numba import types
 from numpy.typing import ArrayLike, NDArray
 
-from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
-from gnomon.numerics.bytewise import MOST_CLASSES, emit, few, many
 
 Counts = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
 _Source = tuple[int, np.integer[Any]]
 
+_FEW = 1 << 16  # samples below which nothing is compiled
 _CHUNK = 1 << 31  # samples per table of 32-bit counts
 _SHARED = 1 << 23  # samples from which a second thread is worth its start, even where processors are busy
 
@@ -65,9 +64,16 @@ def confusion(truth: ArrayLike, prediction: ArrayLike, n_classes: int, *, thread
     columns = [_column("truth", truth, k), _column("prediction", prediction, k)]
     _check_lengths(columns)
     table = _zeros(k, k)
+    if columns[0].codes.size < _FEW:
+        rows, cells = _checked(columns)
+        _add(table, rows * k + cells)
+        return table
+    from gnomon.numerics._counted import count_any
+    from gnomon.numerics.bytewise import MOST_CLASSES, few, many
+
     narrow = k <= MOST_CLASSES and all(_fits_byte(column.codes, k) for column in columns)
     if not narrow:
-        if not _count_any(_source(columns[0]), _source(columns[1]), columns[0].codes.size, k, table):
+        if not count_any(_source(columns[0]), _source(columns[1]), columns[0].codes.size, k, table):
             _reject(columns)
         return table
     t, p = (column.codes.view(np.uint8) for column in columns)
@@ -121,8 +127,15 @@ def class_counts(
     columns, shape = _per_case(truth, prediction, case, n_classes, n_cases)
     _, m, k = shape
     tables = _zeros(m, k), _zeros(m, k), _zeros(m, k)
+    if columns[0].codes.size < _FEW:
+        t, p, c = _checked(columns)
+        for table, taken, codes in zip(tables, (t == p, slice(None), p >= 0), (t, t, p), strict=True):
+            _add(table, (c * k + codes)[taken])
+        return tables
+    from gnomon.numerics._counted import count_classes
+
     first, second, third = map(_source, columns)
-    if not _count_classes(first, second, third, shape, columns[1].low, tables):
+    if not count_classes(first, second, third, shape, columns[1].low, tables):
         _reject(columns)
     return tables
 
@@ -160,21 +173,48 @@ def pair_counts(
     [2 1 1]
     """
     columns, shape = _per_case(truth, prediction, case, n_classes, n_cases)
-    n, m, k = shape
+    _, m, k = shape
     cells = m * k * (k + 1)
     if k > np.iinfo(np.int32).max or cells > np.iinfo(np.int64).max:
         raise InputError(
             f"{m} cases of {k} classes have too many cells to number, expected n_classes below 2**31 and "
             "n_cases * n_classes * (n_classes + 1) below 2**63; count fewer cases at a time"
         )
-    keys = np.empty(n, np.int64)
-    first, second, third = map(_source, columns)
-    if not _number_cells(first, second, third, shape, columns[1].low, keys):
-        _reject(columns)
-    found, count = _runs(keys, cells)
+    found, count = _runs(_numbered(columns, shape), cells)
     rest, prediction_code = np.divmod(found, k + 1)
     case_code, truth_code = np.divmod(rest, k)
     return case_code, truth_code.astype(np.int32), (prediction_code - 1).astype(np.int32), count
+
+
+def _numbered(columns: list[_Column], shape: tuple[int, int, int]) -> Counts:
+    """Return the cell of each sample: by case, then truth, then prediction, of which the first is none."""
+    n, _, k = shape
+    if n < _FEW:
+        t, p, c = _checked(columns)
+        return (c * k + t) * (k + 1) + p + 1
+    from gnomon.numerics._counted import number_cells
+
+    keys = np.empty(n, np.int64)
+    first, second, third = map(_source, columns)
+    if not number_cells(first, second, third, shape, columns[1].low, keys):
+        _reject(columns)
+    return keys
+
+
+def _checked(columns: list[_Column]) -> list[Counts]:
+    """Return codes as int64, once all are in range."""
+    if any(
+        column.codes.size and (column.codes.min() < column.low or column.codes.max() >= column.stop)
+        for column in columns
+    ):
+        _reject(columns)
+    return [column.codes.astype(np.int64) for column in columns]
+
+
+def _add(table: Counts, cells: Counts) -> None:
+    """Count cells into a table of zeros; ``cells`` is overwritten."""
+    found, count = _runs(cells, table.size)
+    table.reshape(-1)[found] = count
 
 
 class _Column(NamedTuple):
@@ -284,60 +324,3 @@ def _runs(keys: Counts, cells: int) -> tuple[Counts, Counts]:
     keys.sort()
     starts = np.flatnonzero(np.concatenate(([True], keys[1:] != keys[:-1]))) if keys.size else keys
     return keys[starts], np.diff(starts, append=keys.size)
-
-
-@emit
-def _load(_: Any, source: Any, index: Any) -> Any:
-    """Read one code of a source as int64; one of 2**63 or more turns negative."""
-
-    def code(context: Any, builder: Any, _: Any, arguments: Any) -> Any:
-        address = builder.extract_value(arguments[0], 0)
-        pointer = builder.inttoptr(address, context.get_value_type(source[1]).as_pointer())
-        value = builder.load(builder.gep(pointer, [arguments[1]]))
-        value.align = 1
-        return context.cast(builder, value, source[1], types.int64)
-
-    return types.int64(source, index), code
-
-
-@jit
-def _count_any(truth: _Source, prediction: _Source, n: int, k: int, table: Any) -> bool:
-    cells, stop = table.reshape(-1), np.uint64(k)
-    for i in range(n):
-        t = np.uint64(_load(truth, i))  # a negative code becomes a huge one
-        p = np.uint64(_load(prediction, i))
-        if t >= stop or p >= stop:
-            return False
-        cells[t * stop + p] += 1
-    return True
-
-
-@jit
-def _count_classes(truth: _Source, prediction: _Source, case: _Source, shape: Any, low: int, tables: Any) -> bool:
-    cases, classes, none = np.uint64(shape[1]), np.uint64(shape[2]), np.uint64(-low)
-    tp, truth_support, predicted_support = tables[0].reshape(-1), tables[1].reshape(-1), tables[2].reshape(-1)
-    for i in range(shape[0]):
-        t = np.uint64(_load(truth, i))
-        p = np.uint64(_load(prediction, i) - low)
-        c = np.uint64(_load(case, i))
-        if t >= classes or p >= classes + none or c >= cases:
-            return False
-        start = c * classes
-        truth_support[start + t] += 1
-        tp[start + t] += p == t + none
-        if p >= none:
-            predicted_support[start + p - none] += 1
-    return True
-
-
-@jit
-def _number_cells(truth: _Source, prediction: _Source, case: _Source, shape: Any, low: int, keys: Any) -> bool:
-    cases, classes, none = np.uint64(shape[1]), np.uint64(shape[2]), np.uint64(-low)
-    for i in range(shape[0]):
-        t = np.uint64(_load(truth, i))
-        p = np.uint64(_load(prediction, i) - low)
-        c = np.uint64(_load(case, i))
-        if t >= classes or p >= classes + none or c >= cases:
-            return False
-        keys[i] = np.int64((c * classes + t) * (classes + np.uint64(1)) + p + (np.uint64(1) - none))
-    return True
