@@ -251,7 +251,7 @@ def test_sizes_are_judged_as_they_are_read(plain, text):
     ("name", "value", "fine"),
     [
         ("GNOMON_CHECKPOINT_S", "0.5", True),
-        ("GNOMON_CHECKPOINT_S", "", False),
+        ("GNOMON_CHECKPOINT_S", "", True),
         ("GNOMON_CHECKPOINT_S", "nan", False),
         ("GNOMON_CHECKPOINT_S", "soon", False),
         ("GNOMON_DEVICE", "cuda:1", True),

@@ -94,3 +94,16 @@ def test_generators_go_on_from_states_that_they_had(monkeypatch):
         drawn = torch.rand(3)
         torches.set_random(states)
         assert torch.equal(torch.rand(3), drawn)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("", 20), (" 5 ", 5), ("0", 0), ("2.5", 2.5)])
+def test_seconds_between_checkpoints(monkeypatch, text, seconds):
+    monkeypatch.setenv(torches.CHECKPOINT, text)
+    assert torches.checkpoint_seconds() == seconds
+
+
+@pytest.mark.parametrize("text", ["often", "-1", "nan", "inf"])
+def test_seconds_between_checkpoints_that_make_no_sense(monkeypatch, text):
+    monkeypatch.setenv(torches.CHECKPOINT, text)
+    with pytest.raises(InputError, match=r"GNOMON_CHECKPOINT_S is .*, expected seconds, 0 or more; change or unset"):
+        torches.checkpoint_seconds()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import math
 import os
 import re
 import shutil
@@ -188,15 +187,26 @@ def writable(place: Path) -> bool:
     return True
 
 
+def _refused(read: Callable[[], object], wanted: str) -> str:
+    try:
+        read()
+    except InputError:
+        return f"expected {wanted}"
+    return ""
+
+
 def _threads(text: str) -> str:
     del text
     from gnomon.engine.torches import threads
 
-    try:
-        threads()
-    except InputError:
-        return "expected a whole number over 0"
-    return ""
+    return _refused(threads, "a whole number over 0")
+
+
+def _seconds(text: str) -> str:
+    del text
+    from gnomon.engine.torches import checkpoint_seconds
+
+    return _refused(checkpoint_seconds, "a number of seconds")
 
 
 def _tensors(text: str) -> str:
@@ -208,14 +218,6 @@ def _bytes(text: str) -> str:
     text = text.strip()
     whole = not text or (text.isascii() and text.isdecimal() and len(text) < 19)
     return "" if whole else "expected a whole number of bytes"
-
-
-def _seconds(text: str) -> str:
-    try:
-        fine = math.isfinite(float(text)) and float(text) >= 0
-    except ValueError:
-        fine = False
-    return "" if fine else "expected a number of seconds"
 
 
 def _folder(text: str) -> str:

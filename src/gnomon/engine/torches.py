@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import math
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 from gnomon.core.errors import InputError, MissingExtraError
 from gnomon.core.seeds import generator
 
-THREADS, DEVICE = "GNOMON_THREADS", "GNOMON_DEVICE"
+THREADS, DEVICE, CHECKPOINT = "GNOMON_THREADS", "GNOMON_DEVICE", "GNOMON_CHECKPOINT_S"
 
 
 def torch() -> Any:
@@ -44,6 +45,18 @@ def threads() -> int:
     if not text.isdecimal() or int(text) < 1:
         raise InputError(f"environment variable {THREADS} is {text!r}, expected a whole number over 0; change or unset")
     return int(text)
+
+
+def checkpoint_seconds() -> float:
+    """Return the least seconds between two checkpoints of a training."""
+    text = os.environ.get(CHECKPOINT, "").strip() or "20"
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise InputError(f"environment variable {CHECKPOINT} is {text!r}, expected seconds, 0 or more; change or unset")
+    return found
 
 
 def device() -> Any:

@@ -18,7 +18,6 @@ bit, whether the process was killed on the way or not. Checkpoints and models ar
 from __future__ import annotations
 
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -31,7 +30,7 @@ from gnomon.core.errors import InputError, WorkError
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.engine.begun import begun, tell
-from gnomon.engine.torches import device, random_states, seeded, set_random, threads, torch
+from gnomon.engine.torches import checkpoint_seconds, device, random_states, seeded, set_random, threads, torch
 from gnomon.suites.har.systems.neural.checkpoints import moved, parameters, read, restore, weights, write
 
 __all__ = [
@@ -51,7 +50,7 @@ __all__ = [
     "write",
 ]
 
-KEEP_S, KEEP_TIMES = float(os.environ.get("GNOMON_CHECKPOINT_S", "20")), 20.0
+KEEP_S, KEEP_TIMES = checkpoint_seconds(), 20.0
 """Between checkpoints there are at least so many seconds, and so many times what writing one takes."""
 
 KEPT = ("stale", "judged", "at", "total", "seen")
