@@ -13,7 +13,7 @@ README = Path(__file__).resolve().parent.parent / "README.md"
 
 def test_the_capture_in_the_readme_is_real(tmp_path, monkeypatch):
     text = README.read_text(encoding="utf-8")
-    start = text.index("```console\n$ gnomon simulate labels demo") + len("```console\n")
+    start = text.index("```text\n$ gnomon simulate labels demo") + len("```text\n")
     shown = text[start : text.index("```", start)].rstrip()
     monkeypatch.chdir(tmp_path)
     out = io.StringIO()

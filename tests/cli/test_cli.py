@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -187,3 +188,11 @@ def test_demo_quick(capsys, tmp_path):
     assert "$ gnomon run labels" in out
     assert "Open next" in out
     assert "$ gnomon score labels" in out
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path):
+    """As of other programs: 141, ended by SIGPIPE, and not a word. The reader is gone before anything is said."""
+    program = Path(sys.executable).parent / "gnomon"
+    command = f'"{program}" list measures | true; echo "${{PIPESTATUS[@]}}"'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("141 0", "")

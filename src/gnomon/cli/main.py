@@ -31,6 +31,10 @@ VERBS = {
 }
 
 
+class Unread(Exception):
+    """Nobody reads on what is printed."""
+
+
 class Verbs(click.Group):
     """A group that knows its commands by name and imports one when it is called."""
 
@@ -46,6 +50,13 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"gnomon.cli.{cmd_name}_").command
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call a verb; click takes a closed pipe for a failure, where it sees one."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise Unread from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing them."""
@@ -80,6 +91,7 @@ def main(arguments: list[str] | None = None) -> None:
     given = [item for item in given if item != "--debug"]
     try:
         code = gnomon.main(given, prog_name="gnomon", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.Abort:
         _fail("interrupted", 130)
     except click.UsageError as error:
@@ -90,9 +102,10 @@ def main(arguments: list[str] | None = None) -> None:
         if debug:
             raise
         _fail(str(error), error.exit_code)
-    except BrokenPipeError:
+    except (Unread, BrokenPipeError):
+        # Whoever read has seen enough: no failure of the work, and told as other programs tell it, as ended by SIGPIPE.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        sys.exit(141)
     except Exception as error:
         if debug:
             raise
