@@ -20,6 +20,7 @@ SHOTS = os.environ.get("GNOMON_SCREENSHOTS", "")
 SHOWN = {
     "list-wide": "dashboard-list",
     "two-events": "dashboard-timeline",
+    "together-events": "dashboard-scores",
     "case-change-wide": "dashboard-scene",
     "case-skeleton-wide": "dashboard-motion",
     "case-episode-wide": "dashboard-episode",
@@ -140,6 +141,7 @@ def test_runs_together_and_compared(page, dashboard, suite):
     page.goto(f"{dashboard}/together?{together(keys)}")
     drawn(page)
     fits(page)
+    shoot(page, f"together-{suite}")
     page.goto(f"{dashboard}/compare?{together(keys)}")
     assert page.locator("#comparison table").count() >= 2
     drawn(page)

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from docs.site import api, commands, markdown, names, registered
@@ -207,3 +208,24 @@ def test_suite_pages_lead_to_their_options(site):
         if address in site.files:
             text = site.files[address].decode()
             assert all(f'href="reference/commands/{verb}-{suite}.html"' in text for verb in own.verbs), suite
+
+
+OUTSIDE = [ROOT / name for name in ("README.md", "CHANGELOG.md", "notebooks/README.md")]
+OUTSIDE += sorted((ROOT / "examples").glob("*/README.md"))
+
+
+@pytest.mark.parametrize("path", OUTSIDE, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_of_pages_outside_of_the_site_lead_somewhere(path):
+    """Pages of the site are held to the same by the builder; these are read in the repository."""
+    links = []
+    markdown.render(path.read_text(encoding="utf-8"), lambda link: links.append(link) or link)
+    for link in links:
+        parts = urlsplit(link)
+        if parts.scheme:
+            assert parts.scheme == "https", link
+            continue
+        target = (path.parent / parts.path).resolve() if parts.path else path
+        assert target.exists(), f"{link} leads nowhere"
+        if parts.fragment:
+            there = markdown.render(target.read_text(encoding="utf-8"), lambda link: link)
+            assert parts.fragment in {part.anchor for part in there.parts}, f"{link}: no such heading"

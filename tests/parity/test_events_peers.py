@@ -67,6 +67,28 @@ def test_collar_f1_of_sed_eval(seed):
         assert found["classes"][label]["recall"] == pytest.approx(row["f_measure"]["recall"])
 
 
+def both_of_sed_eval(truth, returned, collar):
+    sed = pytest.importorskip("sed_eval.sound_event", reason="sed_eval is not installed")
+    peer = sed.EventBasedMetrics(sorted({c for *_, c in truth + returned}), t_collar=collar)
+    rows = [[{"onset": s, "offset": e, "event_label": c, "filename": "a"} for s, e, c in x] for x in (truth, returned)]
+    peer.evaluate(*rows)
+    return peer, collar_f1(truth, returned, collar_s=collar)
+
+
+def test_known_difference_a_class_of_false_alarms_only():
+    """sed_eval leaves it out of the macro average; 2 tp / (2 tp + fp + fn) is 0."""
+    peer, found = both_of_sed_eval([(0, 5, "x")], [(0, 5, "x"), (7, 8, "y")], 0.2)
+    assert peer.results_class_wise_average_metrics()["f_measure"]["f_measure"] == 1
+    assert found["macro_f1"] == 0.5
+
+
+def test_known_difference_a_distance_of_a_collar():
+    """0.8 - 0.6 is more than 0.2 by a rounding."""
+    peer, found = both_of_sed_eval([(0.6, 5, "x")], [(0.8, 5, "x")], 0.2)
+    assert peer.results_overall_metrics()["f_measure"]["f_measure"] == 0
+    assert found["f1"] == 1
+
+
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.parametrize("share", [None, 0.2, 0.5])
 def test_onsets_and_offsets_of_mir_eval(seed, share):

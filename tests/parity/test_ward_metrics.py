@@ -1,6 +1,6 @@
 """Ward's categories of time against ``ward-metrics``, on binary events of which no two of one side abut.
 
-With abutting events that package loses time, and some of its event labels differ from the published rules; the
+With three abutting events that package loses time, and some of its event labels differ from the published rules; the
 durations of its segment categories are compared. It is no dependency of the tests; they run where it is installed.
 """
 

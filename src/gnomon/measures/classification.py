@@ -24,8 +24,9 @@ kappa
 
 Undefined cases
 ---------------
-No samples: everything. One class only, in truth and in prediction: kappa. A class set without any class
-that occurs: its averages. Undefined is ``None`` with the reason under ``undefined``, never 0 and never NaN.
+No samples: everything. One class only, in truth and in prediction: kappa. ``present`` without any class that occurs:
+its averages. Listed classes of which none occurs: weighted averages; the others are of 0/0 alone, which is
+``zero_division``. Undefined is ``None`` with the reason under ``undefined``, never 0 and never NaN.
 """
 
 from __future__ import annotations

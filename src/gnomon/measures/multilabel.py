@@ -16,7 +16,7 @@ micro / macro / weighted precision, recall, F1 over classes; exact match ratio =
 Undefined cases
 ---------------
 No samples: everything. No label in truth or prediction at all: the averages (an exact match of empty sets
-is still counted).
+is still counted), but a macro average over listed classes, which is of 0/0 alone: ``zero_division``.
 """
 
 from __future__ import annotations
