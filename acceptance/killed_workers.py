@@ -28,7 +28,7 @@ def children() -> list[int]:
             continue
         if int(rest.split()[1]) == os.getpid() and "python" in name:
             command = (path.parent / "cmdline").read_bytes()
-            if b"spawn_main" in command:
+            if b"gnomon.engine.workers" in command:
                 found.append(int(path.parent.name))
     return found
 

@@ -3,7 +3,7 @@
 ``plan``       what is to be done: nodes with keys that hash everything their result depends on
 ``store``      where results are: one sealed folder per key, published by rename, built once under a lock
 ``work``       what one worker does with one node
-``executors``  inline, or processes that may die without taking the rest down
+``executors``  inline, processes that may die without taking the rest down, or a cluster
 ``progress``   what a person, a log and a dashboard see of it
 ``begun``      what a node keeps of work that it has not ended, and what it tells from inside
 ``job``        plan, executor and store put together; what is missing, and why

@@ -27,6 +27,8 @@ class Limits:
     """Further attempts after the death of a worker, which may be nobody's fault."""
     seconds: float | None = None
     memory_bytes: int | None = None
+    resources: tuple[tuple[str, float], ...] = ()
+    """What it takes of what workers of a cluster declare, such as ``("GPU", 1)``."""
 
 
 @dataclass(frozen=True)

@@ -89,6 +89,11 @@ class Schedule:
             attempt.deaths += 1
             self._again_or_fail(node, attempt, attempt.deaths <= node.limits.deaths, "died")
 
+    def hand_back(self, key: str) -> None:
+        """Take back a running node that nobody works on any more, through no fault of its own or of its worker."""
+        node = self.running.pop(key)
+        self.waiting = {key: node, **self.waiting}
+
     def _again_or_fail(self, node: Node, attempt: Attempt, again: bool, event: str) -> None:
         if again:
             self.waiting[node.key] = node

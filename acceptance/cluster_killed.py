@@ -1,0 +1,91 @@
+"""A scheduler and three workers as programs, a worker killed every two seconds during 200 cells: nothing is lost.
+
+All cells finish, each is stored once, and scores are byte for byte those of ``--executor inline``.
+"""
+
+import random
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from acceptance.cluster import Programs, programs
+from acceptance.support import Promise
+
+FOLDS, SYSTEMS = 50, ("majority", "nearest_mean", "slow.py:Slow", "slow.py:Slow@nap=0.3")
+CELLS = FOLDS * len(SYSTEMS)
+EVERY = 2.0
+SLOW = '''
+import time
+import numpy as np
+
+class Slow:
+    """Nearest mean, after a nap."""
+
+    def __init__(self, *, nap: float = 0.2):
+        self.nap = nap
+
+    def fit(self, features, labels, rng):
+        time.sleep(self.nap)
+        self.names = np.unique(labels)
+        self.means = np.stack([features[labels == name].mean(axis=0) for name in self.names])
+
+    def predict(self, features):
+        return self.names[((features[:, None] - self.means) ** 2).sum(axis=2).argmin(axis=1)]
+'''
+
+
+def gnomon(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).parent / "gnomon"), *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def assassin(cluster: Programs, over: threading.Event, killed: list[int]) -> None:
+    """Kill a worker now and then, and start another in its place."""
+    dice = random.Random(5)
+    while not over.wait(EVERY):
+        victim = dice.choice(cluster.workers)
+        killed.append(victim.pid)
+        cluster.kill(victim)
+        cluster.start_worker()
+
+
+def main() -> None:
+    promise, over, killed = Promise(), threading.Event(), []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        (folder / "slow.py").write_text(SLOW)
+        gnomon(folder, "simulate", "labels", "data", "--groups", "60", "--rows", "40")
+        asked = ["run", "labels", "--truth", "data/truth.csv", "--folds", str(FOLDS), "--systems", ",".join(SYSTEMS)]
+        plain = gnomon(folder, *asked, "--executor", "inline", "--out", "inline")
+        promise.figure("inline, exit code", plain.returncode, "0", plain.returncode == 0)
+        (folder / "cluster").mkdir()
+        with programs(folder / "cluster") as cluster:
+            killer = threading.Thread(target=assassin, args=(cluster, over, killed))
+            killer.start()
+            address = f"dask://{cluster.address}"
+            done = gnomon(folder, *asked, "--executor", address, "--deaths", "20", "--out", "dask")
+            over.set()
+            killer.join()
+        if done.returncode:
+            print(done.stderr[-3000:])
+        promise.figure("on the cluster, exit code", done.returncode, "0", done.returncode == 0)
+        promise.figure("workers killed", len(killed), "at least 5", len(killed) >= 5)
+        stored = {name: len(list((folder / name / "store").glob("??/*"))) for name in ("inline", "dask")}
+        promise.figure("results in the store", stored["dask"], str(stored["inline"]), stored["dask"] == CELLS + 1)
+        events = (folder / "dask/store/progress.jsonl").read_text()
+        ended = events.count('"event": "done"') + events.count('"event": "found"')
+        promise.figure("nodes reported done, each once", ended, str(CELLS + 1), ended == CELLS + 1)
+        died = events.count('"event": "died"')
+        print(f"   {died} attempts died with their worker")
+        same = [
+            (folder / "dask" / path.parent.name / "scores.json").read_bytes() == path.read_bytes()
+            for path in sorted((folder / "inline").glob("labels-*/scores.json"))
+        ]
+        promise.figure("runs with the bytes of inline", sum(same), str(len(SYSTEMS)), same == [True] * len(SYSTEMS))
+    promise.close()
+
+
+if __name__ == "__main__":
+    main()
