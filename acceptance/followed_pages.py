@@ -34,7 +34,7 @@ SERVED = """
 {command} 2> .served & asked=$!
 for _ in $(seq 100); do grep -q http .served && break; sleep 0.1; done
 python -c "import re, urllib.request; \\
-address = re.search(r'http://[^ ]+', open('.served').read())[0]; \\
+address = re.search(r'http://[^\\s]+', open('.served').read())[0]; \\
 assert '<title' in urllib.request.urlopen(address, timeout=20).read().decode(); print('served', address)"
 ended=$?; kill $asked; wait $asked 2> /dev/null; (exit $ended)
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.options import Option
 from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -13,13 +13,20 @@ FORMATS = ("csv", "tsv", "parquet", "jsonl", "npz")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ScoringOptions):
+class ScoreOptions(EngineOptions):
     """``gnomon score labels``."""
 
-    truth: Annotated[str, Option("table with id, label[, group][, tags...]", metavar="FILE", data=True)]
+    truth: Annotated[
+        str,
+        Option("table with id, label[, group][, tags...], or a folder of such shards", metavar="FILE", data=True),
+    ]
     predictions: Annotated[
         tuple[str, ...],
-        Option("table with id, label; give NAME=FILE, several times, for several systems", metavar="FILE", data=True),
+        Option(
+            "table with id, label, or a folder of shards; give NAME=FILE, several times, for several systems",
+            metavar="FILE",
+            data=True,
+        ),
     ]
     group: Annotated[
         str, Option("column whose values may be resampled; 'id' if every row is independent", metavar="COLUMN")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,11 +17,14 @@ from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array, Tallies, natural_key, union
+from gnomon.engine.job import Job
+from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import Source, systems
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
 from gnomon.runs.content import column_digest
+from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.suites.labels import files
 from gnomon.suites.labels.options import ScoreOptions
@@ -29,8 +33,12 @@ from gnomon.suites.labels.protocol import protocol
 ONE_GROUP = "(all rows)"
 
 
-def score(options: ScoreOptions) -> list[Evaluation]:
-    """Score every given system against the truth."""
+def score(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score every given system against the truth; folders of shards are scored shard by shard."""
+    if is_folder(options.truth):
+        from gnomon.suites.labels import shards
+
+        return shards.score(options)
     truth = files.read_truth(options)
     sources = systems(options.predictions, files.ID)
     aligned = [files.read_predictions(source, truth, options) for source in sources]
@@ -42,6 +50,23 @@ def score(options: ScoreOptions) -> list[Evaluation]:
 
 def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Evaluation:
     """Tally one system's aligned predictions; cases without a scored row are no cases of the run."""
+    part = tallied(truth, predictions, options)
+    made = evaluation(part, part.facts, truth.source, predictions.source, options)
+    return replace(
+        made,
+        data=str(part.facts["truth"]),
+        inputs=(files.describe(truth.source), files.describe(predictions.source)),
+        table=scored(truth, predictions),
+    )
+
+
+def scored(truth: files.Truth, predictions: files.Aligned) -> pa.Table:
+    """Return the rows that have a prediction."""
+    return pa.table({"id": truth.ids, "label": predictions.labels}).filter(pa.array(predictions.given))
+
+
+def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Part:
+    """Tally aligned predictions: cases, tallies, ledgers, and the facts that :func:`evaluation` needs."""
     kept = predictions.given if options.missing == "skip" else np.ones(len(truth), dtype=np.bool_)
     roster, case = _cases(truth, options)
     used, case = np.unique(case[kept], return_inverse=True)
@@ -49,26 +74,52 @@ def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptio
     sets = pa.types.is_list(truth.labels.type)
     tally = _tally_sets if sets else _tally_labels
     tallies, ledgers, true_classes, predicted_classes = tally(truth, predictions, case, len(roster), kept)
-    findings = _class_findings(true_classes, predicted_classes, predictions.source, options)
-    class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
-    return Evaluation(
-        protocol=protocol(true_classes, class_set, zero_division, slices=options.slice, sets=sets),
-        suite="labels",
-        system=predictions.source.name,
-        roster=roster,
-        tallies=tallies,
-        ledgers=ledgers,
-        data=column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
-        coverage=_coverage(truth, predictions, options, int(kept.sum())),
-        audit=Audit(made=("degenerate-targets",)),
-        findings=(*findings, *_set_findings(class_set, tallies), *_general_findings(truth, predictions, options)),
-        inputs=(files.describe(truth.source), files.describe(predictions.source)),
-        options={
-            **opt.record(replace(options, predictions=(predictions.source.where,), truth=truth.source.where)),
-            "group": options.group or (files.GROUP if truth.groups is not None else None),
+    facts = {
+        "sets": sets,
+        "true_classes": true_classes,
+        "predicted_classes": predicted_classes,
+        "grouped": truth.groups is not None,
+        "truth": column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
+        "rows": {
+            "truth": len(truth),
+            "scored": int(kept.sum()),
+            "missing": predictions.missing,
+            "extra": predictions.extra,
         },
-        facts={"least_class_groups": _least_class_groups(next(iter(tallies.values())), roster, true_classes)},
-        table=pa.table({"id": truth.ids, "label": predictions.labels}).filter(pa.array(predictions.given)),
+    }
+    return Part(roster, tallies, ledgers, facts)
+
+
+def evaluation(
+    part: Part, facts: Mapping[str, Any], truth: Source, source: Source, options: ScoreOptions
+) -> Evaluation:
+    """Make the evaluation of what was tallied; the content of both sides is left to be filled in."""
+    true_classes, predicted_classes = tuple(facts["true_classes"]), tuple(facts["predicted_classes"])
+    class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
+    tallies = dict(part.tallies)
+    findings = _class_findings(true_classes, predicted_classes, source, options)
+    rows = facts["rows"]
+    return Evaluation(
+        protocol=protocol(true_classes, class_set, zero_division, slices=options.slice, sets=facts["sets"]),
+        suite="labels",
+        system=source.name,
+        roster=part.roster,
+        tallies=tallies,
+        ledgers=part.ledgers,
+        data="",
+        coverage={
+            "complete": rows["scored"] == rows["truth"],
+            "rows": dict(rows),
+            "policy": {"missing": options.missing, "extra": options.extra},
+        },
+        audit=Audit(made=("degenerate-targets",)),
+        findings=(*findings, *_set_findings(class_set, tallies), *_general_findings(facts, truth, source, options)),
+        options={
+            **opt.record(replace(options, predictions=(source.where,), truth=truth.where)),
+            "group": options.group or (files.GROUP if facts["grouped"] else None),
+        },
+        facts={"least_class_groups": _least_class_groups(next(iter(tallies.values())), part.roster, true_classes)},
+        table=pa.table({}),
     )
 
 
@@ -119,19 +170,6 @@ def _least_class_groups(tallies: Tallies, roster: Roster, true_classes: tuple[st
     return min((by_class.get(label, 0) for label in true_classes), default=0)
 
 
-def _coverage(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions, scored: int) -> dict[str, Any]:
-    return {
-        "complete": scored == len(truth),
-        "rows": {
-            "truth": len(truth),
-            "scored": scored,
-            "missing": predictions.missing,
-            "extra": predictions.extra,
-        },
-        "policy": {"missing": options.missing, "extra": options.extra},
-    }
-
-
 def _class_findings(
     true: tuple[str, ...], predicted: tuple[str, ...], source: Source, options: ScoreOptions
 ) -> list[Finding]:
@@ -175,25 +213,26 @@ def _set_findings(class_set: ClassSet, tallies: dict[str, Tallies]) -> list[Find
     return [Finding("listed-class-absent", "warning", "--classes", evidence, "check the spelling; they count as 0/0")]
 
 
-def _general_findings(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> list[Finding]:
+def _general_findings(facts: Mapping[str, Any], truth: Source, source: Source, options: ScoreOptions) -> list[Finding]:
     findings = []
-    if truth.groups is None:
+    if not facts["grouped"]:
         findings.append(
             Finding(
                 "no-groups",
                 "warning",
-                truth.source.where,
+                truth.where,
                 "no group column, so nothing can be resampled and no interval is given",
                 "add a column 'group' (subject, recording), or --group id if every row is independent",
             )
         )
-    if predictions.missing and options.missing == "wrong":
+    missing, total = facts["rows"]["missing"], facts["rows"]["truth"]
+    if missing and options.missing == "wrong":
         findings.append(
             Finding(
                 "missing-predictions",
                 "warning",
-                predictions.source.where,
-                f"{predictions.missing} of {len(truth)} ids have no prediction and are counted as wrong",
+                source.where,
+                f"{missing} of {total} ids have no prediction and are counted as wrong",
                 "predict every id",
             )
         )

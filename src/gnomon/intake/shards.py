@@ -1,0 +1,156 @@
+"""Folders of shards: data that need not fit into memory, in files that are read one at a time.
+
+A shard is a file of a folder, called by its path in it without suffix: ``kitchen/part-03.npy`` is ``kitchen/part-03``.
+Truth and predictions are two folders with shards of the same names; what differs only on one side is an error that
+names it. Files and folders whose name begins with a dot or an underscore are left alone.
+
+An array file (``.npy``) is read in parts of a fixed size, so that its size costs no memory (:class:`Plain`).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gnomon.core.errors import InputError, some
+from gnomon.core.tallies import natural_key
+from gnomon.intake.npy import HeaderError, read_header
+
+SUFFIXES = (".parquet", ".npy", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".json")
+"""Suffixes of shards, where a suite does not say otherwise."""
+
+
+def is_folder(content: Any) -> bool:
+    """Tell whether what a user gave is a folder of shards."""
+    return isinstance(content, (str, os.PathLike)) and os.path.isdir(content)
+
+
+def listed(folder: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -> dict[str, Path]:
+    """Return the shards of a folder by name, in natural order.
+
+    Raises
+    ------
+    InputError
+        There is none, or two files of one name.
+    """
+    root = Path(folder)
+    found: dict[str, Path] = {}
+    for here, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
+        for file in sorted(files):
+            suffix = max((s for s in suffixes if file.endswith(s)), key=len, default="")
+            if not suffix or file.startswith((".", "_")):
+                continue
+            path = Path(here, file)
+            name = path.relative_to(root).as_posix().removesuffix(suffix)
+            if name in found:
+                raise InputError(f"{root}: two shards are called {name!r}: {found[name].name} and {file}; keep one")
+            found[name] = path
+    if not found:
+        raise InputError(f"{root}: no shards: expected files that end in {', '.join(suffixes)}")
+    return {name: found[name] for name in sorted(found, key=natural_key)}
+
+
+def paired(
+    truth: Mapping[str, Path],
+    predictions: Mapping[str, Path],
+    where: str,
+    *,
+    missing: str = "error",
+    extra: str = "error",
+) -> list[tuple[str, Path, Path | None]]:
+    """Return name, truth and prediction of every shard.
+
+    Parameters
+    ----------
+    truth, predictions
+        Shards by name.
+    where
+        The predictions, for messages.
+    missing, extra
+        What becomes of shards of the truth without predictions (``error``, ``wrong``, ``skip``: with None in place
+        of a path, or left out), and of predictions without truth (``error``, ``ignore``).
+    """
+    lacking, more = [n for n in truth if n not in predictions], [n for n in predictions if n not in truth]
+    if lacking and missing == "error":
+        raise InputError(
+            f"{where}: no predictions for shards of the truth: {some(lacking)}; add them, or choose --missing wrong or "
+            "--missing skip"
+        )
+    if more and extra == "error":
+        raise InputError(f"{where}: shards that the truth does not have: {some(more)}; remove them, or --extra ignore")
+    if len(lacking) == len(truth):
+        raise InputError(f"{where}: no shard of the truth has predictions: nothing can be scored")
+    return [
+        (name, path, predictions.get(name)) for name, path in truth.items() if missing != "skip" or name in predictions
+    ]
+
+
+def identity(path: Path | None) -> dict[str, int] | None:
+    """Return what tells whether a shard was changed since it was last read: its size and its time stamp."""
+    if path is None:
+        return None
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    return {"bytes": found.st_size, "modified_ns": found.st_mtime_ns}
+
+
+@dataclass(frozen=True)
+class Plain:
+    """An array file that is read in parts.
+
+    Attributes
+    ----------
+    path, dtype, shape, start
+        The file, the type and shape of its array, and where its values begin.
+    """
+
+    path: Path
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    start: int
+
+    @staticmethod
+    def open(path: Path) -> Plain:
+        """Read the header of an array file and check that all of its values are there."""
+        try:
+            with path.open("rb") as file:
+                header = read_header(file)
+                held = os.fstat(file.fileno()).st_size - header.length
+        except HeaderError as error:
+            raise InputError(f"{path}: {error}") from error
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
+        wanted = header.dtype.itemsize * int(np.prod(header.shape, dtype=object))
+        if held != wanted:
+            raise InputError(f"{path}: {held} bytes of values, expected {wanted} for {header.shape}; write it again")
+        if header.fortran and len(header.shape) > 1:
+            raise InputError(f"{path}: columns come first, which cannot be read in parts; save it in C order")
+        return Plain(path, header.dtype, header.shape, header.length)
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else 0
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row."""
+        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
+
+    def read(self, file: int, first: int, stop: int, room: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+        """Read rows from an open file descriptor into room that is given, and return them as an array."""
+        size = (stop - first) * self.row_bytes
+        view, at = room[:size].data, 0
+        while at < size:
+            got = os.preadv(file, [view[at:]], self.start + first * self.row_bytes + at)
+            if not got:
+                raise InputError(f"{self.path}: ends {size - at} bytes too early; write it again")
+            at += got
+        return room[:size].view(self.dtype).reshape(stop - first, *self.shape[1:])

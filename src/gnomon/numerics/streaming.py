@@ -1,0 +1,171 @@
+"""Count class codes of two array files in one pass over both, in parts: memory does not grow with them.
+
+Several threads take parts in turn; each reads its part of both files, marks it (:mod:`gnomon.numerics.marks`) and
+counts it. Reading, marking and counting leave the interpreter's lock, so that they go on side by side. Counts are
+integers and marks are put together in the order of parts: neither depends on the number of threads.
+"""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+
+import numpy as np
+
+from gnomon.core.canonical import digest
+from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
+from gnomon.intake.shards import Plain
+from gnomon.numerics.bytewise import MOST_CLASSES, few, many
+from gnomon.numerics.marks import mark
+
+PART = 1 << 21
+"""Samples that are read at a time."""
+MOST = 4096
+"""Classes up to which a table of counts is made."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Counts ``(true classes, predicted classes + 1)``, of which the first column is "none given", and both digests."""
+
+    table: Array
+    truth: str
+    predictions: str
+
+
+@dataclass
+class _Room:
+    """What one thread works in."""
+
+    truth: Array
+    predictions: Array
+    table: Array
+
+
+def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None, threads: int | None = None) -> Counted:
+    """Count how often each class was predicted as each class.
+
+    Parameters
+    ----------
+    truth, predictions
+        Array files of integer codes, both ``(n,)`` or both of one shape; a signed prediction may be -1, none given.
+        Without predictions none is given for any sample.
+    ignore
+        A code of the truth whose samples are not counted.
+    threads
+        How many threads work; by default one per processor, at most 8.
+
+    Raises
+    ------
+    InputError
+        Names what is wrong with shapes, types or codes.
+    """
+    _check(truth, predictions)
+    n = int(np.prod(truth.shape, dtype=np.int64))
+    parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
+    workers = max(1, min(threads or _processors(), len(parts), 8))
+    rooms: SimpleQueue[_Room] = SimpleQueue()
+    made = []
+    for _ in range(workers):
+        sizes = [PART * side.dtype.itemsize if side else 0 for side in (truth, predictions)]
+        made.append(_Room(np.empty(sizes[0], np.uint8), np.empty(sizes[1], np.uint8), np.zeros((1, 2), np.int64)))
+        rooms.put(made[-1])
+    flat = [Plain(s.path, s.dtype, (n,), s.start) if s else None for s in (truth, predictions)]
+    files = [os.open(side.path, os.O_RDONLY) if side else -1 for side in flat]
+    try:
+        for file in files:
+            if file >= 0 and hasattr(os, "posix_fadvise"):
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+
+        def work(part: tuple[int, int]) -> tuple[bytes, bytes]:
+            room = rooms.get()
+            try:
+                return _part(flat, files, part, room, ignore)
+            finally:
+                rooms.put(room)
+
+        with ThreadPoolExecutor(workers) as pool:
+            marks = list(pool.map(work, parts))
+    finally:
+        for file in files:
+            if file >= 0:
+                os.close(file)
+    table = np.zeros((1, 2), np.int64)
+    for room in made:
+        table = _sum(table, room.table)
+    shapes = [f"{side.dtype.str}{side.shape}".encode() if side else b"none" for side in (truth, predictions)]
+    return Counted(table, digest([shapes[0], *(a for a, _ in marks)]), digest([shapes[1], *(b for _, b in marks)]))
+
+
+def _part(
+    sides: list[Plain | None], files: list[int], part: tuple[int, int], room: _Room, ignore: int | None
+) -> tuple[bytes, bytes]:
+    truth, predictions = sides
+    first, stop = part
+    assert truth is not None  # noqa: S101 - only predictions may be missing
+    t = truth.read(files[0], first, stop, room.truth)
+    marks = [mark(t.view(np.uint8)), b""]
+    if predictions is not None:
+        p = predictions.read(files[1], first, stop, room.predictions)
+        marks[1] = mark(p.view(np.uint8))
+    else:
+        p = np.full(len(t), -1, np.int8)
+    if ignore is not None:
+        kept = t != ignore
+        t, p = t[kept], p[kept]
+    if len(t):
+        room.table = _sum(room.table, _counts(t, p, sides, first))
+    return marks[0], marks[1]
+
+
+def _counts(t: Array, p: Array, sides: list[Plain | None], first: int) -> Array:
+    low = int(p.min()) if p.dtype.kind == "i" else 0
+    k = max(int(t.max()), int(p.max())) + 1
+    if k > MOST or int(t.min()) < 0 or low < -1:
+        _reject(t, p, sides, first)
+    if low >= 0 and k <= MOST_CLASSES and t.dtype.itemsize == p.dtype.itemsize == 1:
+        a, b = t.view(np.uint8), p.view(np.uint8)
+        part, _ = few(a, b, k) if k <= 3 else many(a, b, k, 1)
+        return np.concatenate([np.zeros((k, 1), np.int64), part], axis=1)
+    cells = t.astype(np.int64) * (k + 1) + p.astype(np.int64) + 1
+    return np.bincount(cells, minlength=k * (k + 1)).reshape(k, k + 1)
+
+
+def _reject(t: Array, p: Array, sides: list[Plain | None], first: int) -> None:
+    for codes, side, low in ((t, sides[0], 0), (p, sides[1], -1)):
+        bad = (codes.astype(np.int64) < low) | (codes.astype(np.int64) >= MOST)
+        if side is not None and bad.any():
+            at = int(bad.argmax())
+            raise InputError(
+                f"{side.path}: code {codes[at]} near sample {first + at}, expected {low} to {MOST - 1}; correct it"
+            )
+
+
+def _check(truth: Plain, predictions: Plain | None) -> None:
+    for side in filter(None, (truth, predictions)):
+        if side.dtype.kind not in "iu":
+            raise InputError(
+                f"{side.path}: values of type {side.dtype}, expected integer codes; encode the labels first"
+            )
+        if not side.dtype.isnative:
+            raise InputError(f"{side.path}: foreign byte order; save it in that of this machine")
+    if predictions is not None and predictions.shape != truth.shape:
+        raise InputError(f"{predictions.path}: shape {predictions.shape}, expected that of the truth {truth.shape}")
+
+
+def _sum(a: Array, b: Array) -> Array:
+    """Add tables of counts over different numbers of classes."""
+    if a.shape == b.shape:
+        return np.asarray(a + b)
+    rows = max(a.shape[0], b.shape[0])
+    out = np.zeros((rows, rows + 1), np.int64)
+    for table in (a, b):
+        out[: table.shape[0], : table.shape[1]] += table
+    return out
+
+
+def _processors() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,0 +1,147 @@
+"""Parts: what one shard leaves once it is tallied, stored as a folder, and folded into one evaluation.
+
+A score is a fold over cases, so shards can be tallied one at a time, in any order and anywhere: what has to be kept of
+each is who its cases are, their tallies and ledgers, and plain facts that its suite puts together. Cases of one id in
+several shards are one case, whose tallies add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.canonical import encode_pretty
+from gnomon.core.cases import Roster
+from gnomon.core.errors import GnomonError, InputError, some
+from gnomon.core.ledgers import Ledger
+from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.intake.documents import read_json
+from gnomon.runs.packing import (
+    NOTHING,
+    pack_ledgers,
+    pack_tallies,
+    read_packed,
+    unpack_ledgers,
+    unpack_tallies,
+    write_npz,
+)
+
+ABOUT, TALLIES, LEDGERS = "part.json", "tallies.npz", "ledgers.npz"
+
+
+@dataclass(frozen=True)
+class Part:
+    """What a shard left.
+
+    Attributes
+    ----------
+    roster, tallies, ledgers
+        Its cases, and what was tallied of them.
+    facts
+        Plain data of the suite, such as counts of rows, classes and digests of what was read.
+    """
+
+    roster: Roster
+    tallies: Mapping[str, Tallies]
+    ledgers: Mapping[str, Ledger] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+def write(part: Part, folder: Path) -> None:
+    """Write a part into a folder."""
+    roster = part.roster
+    who = {"ids": roster.ids, "groups": roster.groups, "tags": dict(roster.tags), "level": roster.level}
+    (folder / ABOUT).write_bytes(encode_pretty({"roster": who, "facts": dict(part.facts)}))
+    for name, arrays in ((TALLIES, pack_tallies(part.tallies)), (LEDGERS, pack_ledgers(part.ledgers))):
+        if arrays:
+            write_npz(folder / name, arrays)
+        else:
+            (folder / name).write_bytes(NOTHING)
+
+
+def read(folder: Path) -> Part:
+    """Read a part."""
+    about: Any = read_json(folder / ABOUT)
+    who = about["roster"]
+    tags = {name: tuple(values) for name, values in who["tags"].items()}
+    roster = Roster(tuple(who["ids"]), tuple(who["groups"]), tags, who["level"])
+    tallies, ledgers = unpack_tallies(read_packed(folder / TALLIES)), unpack_ledgers(read_packed(folder / LEDGERS))
+    return Part(roster, tallies, ledgers, about["facts"])
+
+
+def folded(parts: Sequence[Part], counted: Mapping[str, str] | None = None) -> Part:
+    """Fold parts into one; facts are left to the suite.
+
+    Parameters
+    ----------
+    parts
+        At least one, of one suite and protocol.
+    counted
+        Ledgers that count, with their column of counts: rows that are equal in all others are added up.
+
+    Raises
+    ------
+    InputError
+        One case belongs to different groups, or has different tags, in two shards.
+    """
+    if not parts:
+        raise GnomonError("nothing to fold: expected at least one part")
+    if len(parts) == 1:
+        return parts[0]
+    roster, places = _joined([part.roster for part in parts])
+    order = np.concatenate(places)
+    families = list(dict.fromkeys(name for part in parts for name in part.tallies))
+    tallies = {
+        name: Tallies.stack([part.tallies[name] for part in parts]).grouped(order, len(roster)) for name in families
+    }
+    ledgers = {}
+    for name in dict.fromkeys(name for part in parts for name in part.ledgers):
+        stacked = Ledger.stack([(part.ledgers[name], len(part.roster)) for part in parts])
+        moved = Ledger(order[stacked.case], stacked.columns, stacked.labels)
+        ledgers[name] = _added(moved, counted[name]) if counted and name in counted else _sorted(moved)
+    return Part(roster, tallies, ledgers)
+
+
+def _joined(rosters: Sequence[Roster]) -> tuple[Roster, list[Array]]:
+    """Return all cases in natural order, and where those of each roster are in it."""
+    known: dict[str, tuple[str, tuple[str, ...]]] = {}
+    names = list(dict.fromkeys(name for roster in rosters for name in roster.tags))
+    for roster in rosters:
+        own_tags = list(zip(*(roster.tags.get(name, ("",) * len(roster)) for name in names), strict=True))
+        for index, case in enumerate(roster.ids):
+            own = roster.groups[index], own_tags[index] if names else ()
+            if known.setdefault(case, own) != own:
+                raise InputError(
+                    f"case {case!r} has group and tags {some(known[case])} in one shard and {some(own)} in another: "
+                    "one case belongs to one group"
+                )
+    ids = tuple(sorted(known, key=natural_key))
+    place = {case: index for index, case in enumerate(ids)}
+    tags = {name: tuple(known[case][1][at] for case in ids) for at, name in enumerate(names)}
+    whole = Roster(ids, tuple(known[case][0] for case in ids), tags, rosters[0].level)
+    return whole, [np.array([place[case] for case in roster.ids], dtype=np.int64) for roster in rosters]
+
+
+def _sorted(ledger: Ledger) -> Ledger:
+    order = np.argsort(ledger.case, kind="stable")
+    return Ledger(ledger.case[order], {name: column[order] for name, column in ledger.columns.items()}, ledger.labels)
+
+
+def _added(ledger: Ledger, count: str) -> Ledger:
+    """Add up the counts of equal rows."""
+    names = [name for name in ledger.columns if name != count]
+    keys = [ledger.case, *(ledger.columns[name] for name in names)]
+    order = np.lexsort(keys[::-1])
+    keys = [key[order] for key in keys]
+    new = np.ones(len(order), dtype=np.bool_)
+    if len(order):
+        new[1:] = np.any([key[1:] != key[:-1] for key in keys], axis=0)
+    starts = np.flatnonzero(new)
+    sums = np.add.reduceat(ledger.columns[count][order], starts) if len(starts) else ledger.columns[count]
+    columns = {name: key[starts] for name, key in zip(names, keys[1:], strict=True)}
+    ordered = {name: sums if name == count else columns[name] for name in ledger.columns}
+    return Ledger(keys[0][starts], ordered, ledger.labels)

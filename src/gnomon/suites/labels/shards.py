@@ -1,0 +1,211 @@
+"""Folders of shards: tables, or plain arrays of class codes, tallied one at a time.
+
+A shard of tables (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.npz``) is read and aligned by id, like a file that
+is given alone; ids have to be distinct within a shard. A shard of codes (``.npy``) holds an integer per sample on both
+sides, in the same order; its group is the folder it is in, or itself where it is in none. ``classes.json`` beside the
+truth names the codes: a list of names, or ``{"classes": [...], "ignore": CODE}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gnomon.core.cases import Roster
+from gnomon.core.errors import InputError, some
+from gnomon.core.ledgers import Ledger
+from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.engine import sharding
+from gnomon.engine.job import Job, Outcome
+from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
+from gnomon.intake import shards
+from gnomon.intake.documents import read_json
+from gnomon.intake.sources import Source, systems
+from gnomon.measures import classification
+from gnomon.runs import parts
+from gnomon.runs.content import table_digest
+from gnomon.runs.parts import Part
+from gnomon.runs.run import Evaluation
+from gnomon.suites.labels import files, scoring
+from gnomon.suites.labels.options import ScoreOptions
+
+CODES = ".npy"
+SUFFIXES = (CODES, ".parquet", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
+NAMES = "classes.json"
+SETTINGS = ("group", "slice", "missing", "extra", "separator")
+"""Options that a part depends on."""
+
+
+def score(options: ScoreOptions) -> Job:
+    """Plan a cell per shard and system."""
+    truth = shards.listed(options.truth, SUFFIXES)
+    kinds = {path.name.removeprefix(path.name.partition(".")[0]) for path in truth.values()}
+    codes = kinds == {CODES}
+    if CODES in kinds and not codes:
+        raise InputError(f"{options.truth}: arrays of codes beside tables ({some(sorted(kinds))}): keep one kind")
+    if codes and (options.slice or options.group or options.separator):
+        raise InputError("arrays of codes have no columns: give tables for --slice, --group and --separator")
+    given = []
+    for source in systems(options.predictions, files.ID):
+        if not shards.is_folder(source.content):
+            raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
+        found = shards.listed(source.content, SUFFIXES)
+        pairs = shards.paired(truth, found, source.where, missing=options.missing, extra=options.extra)
+        given.append(Given(source.name, source.where, pairs))
+    settings = {name: getattr(options, name) for name in SETTINGS} | {
+        "names": _names(Path(options.truth)) if codes else None
+    }
+    return sharding.job(
+        "gnomon.suites.labels.shards:tally",
+        given,
+        settings,
+        options,
+        lambda one, read, outcome: _evaluation(one, read, outcome, options, len(truth)),
+        threaded=codes,
+    )
+
+
+def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Tally one shard; a cell of the engine."""
+    del needs
+    paths = arguments["paths"]
+    tallied = _codes if Path(paths["truth"]).name.endswith(CODES) else _tables
+    parts.write(tallied(arguments, Path(paths["truth"]), paths["predictions"]), out)
+
+
+def _tables(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -> Part:
+    given: dict[str, Any] = {name: tuple(v) if isinstance(v := arguments[name], list) else v for name in SETTINGS}
+    options = ScoreOptions(truth=str(truth), predictions=(), **given)
+    read = files.read_truth(options)
+    empty = pa.table({files.ID: pa.array([], pa.string()), files.LABEL: pa.array([], read.labels.type)})
+    source = Source(arguments["shard"], predictions if predictions is not None else empty)
+    aligned = files.read_predictions(source, read, options)
+    part = scoring.tallied(read, aligned, options)
+    digests = {TRUTH: part.facts["truth"], PREDICTIONS: table_digest(scoring.scored(read, aligned))}
+    return replace(part, facts={**part.facts, **digests})
+
+
+def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -> Part:
+    from gnomon.numerics import streaming
+
+    names = arguments["names"] or {}
+    sides = shards.Plain.open(truth), shards.Plain.open(Path(predictions)) if predictions is not None else None
+    found = streaming.count(*sides, ignore=names.get("ignore"))
+    table = found.table
+    classes = _classes(table, names.get("classes"), truth, predictions)
+    table = table[: len(classes), : len(classes) + 1]
+    missing = int(table[:, 0].sum())
+    if arguments["missing"] == "skip":
+        table[:, 0] = 0
+    elif missing and arguments["missing"] == "error":
+        raise InputError(
+            f"{predictions}: {missing} samples without a prediction (-1); --missing wrong or --missing skip"
+        )
+    tallies, ledger = _counts(table, classes)
+    group = arguments["shard"].rpartition("/")[0] or arguments["shard"]
+    used = table.sum(axis=1) > 0, table[:, 1:].sum(axis=0) > 0
+    rows = {
+        "truth": int(found.table.sum()),
+        "scored": int(table.sum()),
+        "missing": missing,
+        "extra": 0,
+    }
+    facts = {
+        "sets": False,
+        "true_classes": [name for name, is_used in zip(classes, used[0], strict=True) if is_used],
+        "predicted_classes": [name for name, is_used in zip(classes, used[1], strict=True) if is_used],
+        "grouped": True,
+        "rows": rows,
+        TRUTH: found.truth,
+        PREDICTIONS: found.predictions,
+    }
+    roster = Roster((group,), (group,), level="group")
+    return Part(roster, {"classification": tallies}, {"confusion": ledger}, facts)
+
+
+def _classes(table: Array, names: Sequence[str] | None, truth: Path, predictions: str | None) -> tuple[str, ...]:
+    used = np.flatnonzero((table.sum(axis=1) > 0) | (table[:, 1:].sum(axis=0) > 0))
+    top = int(used[-1]) + 1 if len(used) else 0
+    if names is None:
+        return tuple(str(code) for code in range(top))
+    if top > len(names):
+        where = truth if table[top - 1].any() else predictions
+        raise InputError(
+            f"{where}: code {top - 1}, but {NAMES} names {len(names)} classes; add its name, or correct it"
+        )
+    return tuple(names)
+
+
+def _counts(table: Array, classes: tuple[str, ...]) -> tuple[Tallies, Ledger]:
+    """Return the tally of one case and its confusion ledger."""
+    order = sorted(range(len(classes)), key=lambda index: natural_key(classes[index]))
+    named = tuple(classes[index] for index in order)
+    table = table[order][:, [0, *(index + 1 for index in order)]]
+    fields = {
+        "tp": np.diagonal(table[:, 1:])[np.newaxis],
+        "truth": table.sum(axis=1)[np.newaxis],
+        "predicted": table[:, 1:].sum(axis=0)[np.newaxis],
+        "n": table.sum()[np.newaxis],
+    }
+    true, predicted = np.nonzero(table)
+    columns: dict[str, Array] = {
+        "truth": true.astype(np.int32),
+        "predicted": (predicted - 1).astype(np.int32),
+        "count": table[true, predicted],
+    }
+    ledger = Ledger(np.zeros(len(true), np.int64), columns, {"truth": named, "predicted": named})
+    return Tallies(classification.LAYOUT, {"class": named}, fields), ledger
+
+
+def _names(folder: Path) -> dict[str, Any] | None:
+    """Read the names of codes, where a file beside the shards gives them."""
+    path = folder / NAMES
+    if not path.is_file():
+        return None
+    held: Any = read_json(path)
+    names = held.get("classes") if isinstance(held, dict) else held
+    ignore = held.get("ignore") if isinstance(held, dict) else None
+    fine = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
+    if not fine or not (ignore is None or (isinstance(ignore, int) and not isinstance(ignore, bool))):
+        raise InputError(f'{path}: expected a list of distinct names, or {{"classes": [...], "ignore": CODE}}')
+    return {"classes": names, "ignore": ignore}
+
+
+def _evaluation(
+    given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions, total: int
+) -> Evaluation:
+    """Fold the parts of a system."""
+    if not read:
+        raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
+    whole = parts.folded([part for _, part in read], {"confusion": "count"})
+    every = [part.facts for _, part in read]
+    facts = {
+        "sets": every[0]["sets"],
+        "grouped": all(facts["grouped"] for facts in every),
+        **{key: _union([facts[key] for facts in every]) for key in ("true_classes", "predicted_classes")},
+        "rows": {name: sum(facts["rows"][name] for facts in every) for name in every[0]["rows"]},
+    }
+    source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
+    made = scoring.evaluation(whole, facts, truth, source, options)
+    whole_set = outcome.complete and len(read) == total
+    shown = {"truth": total, "scored": len(read), "without predictions": total - len(given.shards)}
+    return replace(
+        made,
+        data=sharding.content(read),
+        table=sharding.table(read),
+        coverage={
+            **made.coverage,
+            "complete": bool(made.coverage["complete"]) and whole_set,
+            "shards": shown,
+            "cells": outcome.coverage(),
+        },
+    )
+
+
+def _union(lists: Sequence[Sequence[str]]) -> list[str]:
+    return sorted({name for names in lists for name in names}, key=natural_key)
