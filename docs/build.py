@@ -14,6 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT)  # in place of this folder, whose names are those of other packages
 
+from docs.produce import runs  # noqa: E402
 from docs.site.making import make, write  # noqa: E402
 
 
@@ -27,9 +28,7 @@ def main() -> int:
     parser.add_argument("--produce", action="store_true", help="first run the commands of the pages (docs/produce.py)")
     given = parser.parse_args()
     if given.produce:
-        pages = [
-            path for path in sorted((ROOT / "docs").glob("*.md")) if "```console" in path.read_text(encoding="utf-8")
-        ]
+        pages = [path for path in sorted((ROOT / "docs").glob("*.md")) if runs(path.read_text(encoding="utf-8"))]
         done = subprocess.run(  # noqa: S603 - the pages are our own
             [
                 sys.executable,

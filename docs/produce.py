@@ -6,7 +6,8 @@ prints to standard output follows. A backslash at the end continues a command. `
 fine: a shell runs them; the first of a pipe may fail, if something is shown. ``examples`` is there.
 A block ``console real`` needs real data, in the folder that GNOMON_REAL_DATA names, and one ``console models`` needs
 torch (the extra ``models``); without it, it stays as it is. What is trained is not checked: its last digits depend on
-the processor.
+the processor. A block ``python run`` is run in the same folder, where the page has it, and has to end well; it shows
+nothing.
 """
 
 import argparse
@@ -19,7 +20,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-BLOCK = re.compile(r"^```console((?: real| models)*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console(?: real| models)*|python run)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def runs(page: str) -> bool:
+    """Say whether a page has anything to run."""
+    return BLOCK.search(page) is not None
 
 
 def produced(text: str, folder: Path, *, models: bool) -> str:
@@ -29,27 +35,29 @@ def produced(text: str, folder: Path, *, models: bool) -> str:
 
     (folder / "examples").symlink_to(ROOT / "examples")
 
+    def done(*command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(  # noqa: S603 - the pages are our own
+            command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+        )
+
     def run(block: re.Match[str]) -> str:
-        needs = block[1].split()
+        language, *needs = block[1].split()
+        if language == "python":
+            if (ended := done("python", "-c", block[2])).returncode:
+                raise SystemExit(f"{block[0]}\nleft with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+            return block[0]
         if "real" in needs and not os.environ.get("GNOMON_REAL_DATA"):
             return block[0]
         if "models" in needs and not models:
             return block[0]
         out = []
         for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block[2], re.MULTILINE):
-            done = subprocess.run(  # noqa: S603 - the pages are our own
-                ["bash", "-o", "pipefail", "-c", command],  # noqa: S607
-                cwd=folder,
-                env=environment,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.returncode and not ("|" in command and done.stdout):
-                raise SystemExit(f"$ {command}\nleft with {done.returncode}:\n{done.stdout}{done.stderr}")
-            shown = "".join(f"{line.rstrip()}\n" for line in done.stdout.rstrip().splitlines())
+            ended = done("bash", "-o", "pipefail", "-c", command)
+            if ended.returncode and not ("|" in command and ended.stdout):
+                raise SystemExit(f"$ {command}\nleft with {ended.returncode}:\n{ended.stdout}{ended.stderr}")
+            shown = "".join(f"{line.rstrip()}\n" for line in ended.stdout.rstrip().splitlines())
             out.append(f"$ {command}\n{shown}")
-        return f"```console{block[1]}\n" + "\n".join(out) + "```"
+        return f"```{block[1]}\n" + "\n".join(out) + "```"
 
     return BLOCK.sub(run, text)
 

@@ -149,6 +149,7 @@ def runs_of_verb(
     """
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
+    from gnomon.intake import remote
     from gnomon.runs.directory import publish, usable
     from gnomon.runs.provenance import Clock
     from gnomon.runs.run import make
@@ -158,7 +159,8 @@ def runs_of_verb(
     options: Any = opt.build(action.options, given)
     if options.out != "none":
         usable(Path(options.out))
-    with _scratch(options) as options:
+    options = remote.resolved(options, stream)
+    with remote.named(), _scratch(options) as options:
         handed = action.load()(options)
         missing: dict[str, str] = {}
         if isinstance(handed, Job):
@@ -168,9 +170,17 @@ def runs_of_verb(
     asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **(purpose or {})}
     runs = []
     for evaluation in handed:
-        run = make(evaluation, plan, clock, asked)
+        run = _addressed(make(evaluation, plan, clock, asked))
         runs.append(run if options.out == "none" else publish(run, options.out))
-    return runs, missing
+    return runs, remote.recorded(missing)
+
+
+def _addressed(run: Run) -> Run:
+    """Let a run speak of addresses where its data came from some, and not of the copies that were read."""
+    from gnomon.intake.remote import recorded
+
+    findings = tuple(replace(finding, **recorded(finding.record())) for finding in run.findings)
+    return replace(run, manifest=recorded(run.manifest), coverage=recorded(run.coverage), findings=findings)
 
 
 @contextlib.contextmanager

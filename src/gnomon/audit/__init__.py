@@ -48,6 +48,20 @@ class _Room(ModuleType):
     """A package that can be called: importing it puts it where a function of the same name would have to be."""
 
     def __call__(self, *runs: Any, fail_on: str | None = None) -> Any:
+        """Check runs for leaks and other faults: each by itself, then those on the same data side by side.
+
+        Parameters
+        ----------
+        runs
+            Run directories, folders of runs, or results in memory.
+        fail_on
+            ``warning`` or ``error``: the severity from which on ``extra["audit"]["failed"]`` is true.
+
+        Returns
+        -------
+        Result
+            What :func:`gnomon.api.audit` returns, which this calls.
+        """
         return load("gnomon.api:audit")(*runs, fail_on=fail_on)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from gnomon.cli.groups import Group
 from gnomon.core import registry
 from gnomon.core.options import Parameter, parameters
 from gnomon.core.suite import Suite
@@ -14,8 +15,10 @@ from gnomon.core.suite import Suite
 Action = Callable[[Suite, dict[str, Any], bool], int | None]
 
 
-class SuiteGroup(click.Group):
+class SuiteGroup(Group):
     """``gnomon VERB SUITE``: one command for every installed suite that offers the verb."""
+
+    kind = "suite"
 
     def __init__(self, verb: str, action: Action, **attributes: Any) -> None:
         super().__init__(name=verb, **attributes)
@@ -79,4 +82,5 @@ def _parameter(parameter: Parameter) -> click.Parameter:
 def _default(parameter: Parameter) -> str:
     if parameter.required or parameter.default in ((), "", None):
         return ""
-    return f"  [default: {parameter.default}]"
+    default = parameter.default
+    return f"  [default: {', '.join(map(str, default)) if isinstance(default, tuple) else default}]"

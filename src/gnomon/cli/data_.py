@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gnomon.cli.groups import Group
+
 if TYPE_CHECKING:
     from gnomon.core.suite import Listing
 
@@ -13,7 +15,7 @@ JSON = click.option("--json", "json_", is_flag=True, help="Machine output on std
 SUITE = click.option("--suite", default="", metavar="NAME", help="Datasets of one suite; default: of all suites.")
 
 
-@click.group(help="Datasets: list those that suites know, check a folder for them, describe one.")
+@click.group(cls=Group, help="Datasets: list those that suites know, check a folder for them, describe one.")
 def command() -> None:
     """Look at datasets."""
 

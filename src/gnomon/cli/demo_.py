@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from gnomon.runs.run import Run
 
 
+ORDER = ("labels", "events", "har", "skeleton", "change", "episode")
+"""Suites in the order of the demonstration, the plainest first; others come after them, by name."""
+
+
 @click.command(help="Evaluate on generated data: every suite, from nothing to tables and runs.")
 @click.option("--out", default="demo", show_default=True, metavar="DIR", help="Folder to write into.")
-@click.option("--quick", is_flag=True, help="Smaller data, a few seconds.")
+@click.option("--quick", is_flag=True, help="Smaller data: under a minute.")
 @click.option("--suite", "chosen", multiple=True, metavar="NAME", help="Only this suite; may be repeated.")
 def command(out: str, quick: bool, chosen: tuple[str, ...]) -> int:
     """Demonstrate."""
     from gnomon.core import registry
     from gnomon.runs.verify import verify
 
-    suites = [registry.suite(name) for name in chosen] or [s for _, s in sorted(registry.suites().items()) if s.demo]
+    suites = [registry.suite(name) for name in chosen] or demonstrated(registry.suites().values())
     runs: dict[Path, Run] = {}
     for suite in suites:
         if not suite.demo:
@@ -47,6 +51,12 @@ def command(out: str, quick: bool, chosen: tuple[str, ...]) -> int:
     for command, purpose in hints:
         click.echo(f"  {command:<{width}}  {purpose}")
     return 0
+
+
+def demonstrated(suites: Iterable[Suite]) -> list[Suite]:
+    """Return the suites that have a demonstration, in the order in which they are shown."""
+    place = {name: index for index, name in enumerate(ORDER)}
+    return sorted((s for s in suites if s.demo), key=lambda suite: (place.get(suite.name, len(place)), suite.name))
 
 
 def _hints(runs: Mapping[Path, Run], out: str) -> list[tuple[str, str]]:
@@ -99,6 +109,9 @@ def spelled(suite: Suite, step: Step) -> str:
         if parameter.name not in step.options:
             continue
         value = step.options[parameter.name]
+        if parameter.type is bool:
+            words += [parameter.flag] if value else []
+            continue
         for item in value if isinstance(value, tuple) else (value,):
             words += [item] if parameter.option.argument else [parameter.flag, item]
     return " ".join(shlex.quote(str(word)) for word in words)

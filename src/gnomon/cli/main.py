@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from gnomon.cli.groups import Group, NoArguments
 from gnomon.core.errors import GnomonError
 
 VERBS = {
@@ -35,8 +36,10 @@ class Unread(Exception):
     """Nobody reads on what is printed."""
 
 
-class Verbs(click.Group):
+class Verbs(Group):
     """A group that knows its commands by name and imports one when it is called."""
+
+    kind = "verb"
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the verbs in the order of their use."""
@@ -50,6 +53,20 @@ class Verbs(click.Group):
             return None
         command: click.Command = importlib.import_module(f"gnomon.cli.{cmd_name}_").command
         return command
+
+    def unknown(self, ctx: click.Context, name: str) -> str:
+        """Say which verbs there are; the name of a suite stands behind one."""
+        import difflib
+
+        from gnomon.core import registry
+
+        near = difflib.get_close_matches(name, [*VERBS, *registry.suites()], 1)
+        if not near or near[0] in VERBS:
+            return super().unknown(ctx, name)
+        suite = registry.suites()[near[0]]
+        said = ": it is a suite, and a" if name == suite.name else f"; did you mean the suite {suite.name!r}? A"
+        ways = ", ".join(f"'gnomon {verb} {suite.name}'" for verb in VERBS if verb in suite.verbs)
+        return f"no verb {name!r}{said} verb comes first, as in {ways}"
 
     def invoke(self, ctx: click.Context) -> Any:
         """Call a verb; click takes a closed pipe for a failure, where it sees one."""
@@ -94,6 +111,9 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except click.exceptions.Abort:
         _fail("interrupted", 130)
+    except NoArguments as error:
+        click.echo(error.message, err=True)
+        sys.exit(error.exit_code)
     except click.UsageError as error:
         _fail(_usage(error), 2)
     except click.ClickException as error:
@@ -115,7 +135,13 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _usage(error: click.UsageError) -> str:
     path = error.ctx.command_path if error.ctx else "gnomon"
-    return f"{error.format_message()} (see '{path} --help')"
+    message = error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        import difflib
+
+        near = difflib.get_close_matches(error.option_name, error.possibilities, 1)
+        message = f"{error.message} Did you mean {near[0]!r}?" if near else message
+    return f"{message} (see '{path} --help')"
 
 
 def _fail(message: str, code: int) -> Any:

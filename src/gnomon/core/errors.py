@@ -60,6 +60,20 @@ def some(items: Iterable[object], total: int | None = None, *, show: int = 5, se
     return f"{head} and {rest} more ({count} in all)" if rest > 0 else head
 
 
+def instead(name: str, known: Iterable[str], listed: str = "there are") -> str:
+    """Say what there is instead of a name that nothing has: all of them, behind the nearest where one is near.
+
+    >>> instead("lable", ["events", "labels"]), instead("x", ["events", "labels"], "suites are")
+    ("did you mean 'labels'? There are events, labels", 'suites are events, labels')
+    """
+    import difflib
+
+    names = list(known)
+    near = difflib.get_close_matches(name, names, 1)
+    said = f"{listed} {', '.join(names)}"
+    return f"did you mean {near[0]!r}? {said[0].upper()}{said[1:]}" if near else said
+
+
 def plural(noun: str, count: int = 2) -> str:
     """Return a noun in the form that a count asks for.
 

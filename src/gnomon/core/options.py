@@ -11,6 +11,7 @@ import difflib
 import numbers
 import operator
 import os
+import re
 import types
 import typing
 from collections.abc import Mapping, Sequence
@@ -23,6 +24,12 @@ S = TypeVar("S")
 
 INTERVALS = ("jackknife-t", "percentile", "bca", "none")
 """Interval methods that every verb with scores offers."""
+ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+"""How an address (URL) begins; a drive of Windows has one letter."""
+READ = re.compile(r"([A-Z]+_)?(FILE|DIR|PATH)|TRUTH")
+"""Metavars of options that name data."""
+WRITTEN = ("out", "store", "directory")
+"""Options that name a place that is written to; those that begin with ``export_`` do so too."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,16 @@ class Parameter:
     def flag(self) -> str:
         """The spelling on the command line."""
         return "--" + self.name.replace("_", "-")
+
+    @property
+    def writes(self) -> bool:
+        """Whether it names a place that is written to."""
+        return self.name in WRITTEN or self.name.startswith("export_")
+
+    @property
+    def reads(self) -> bool:
+        """Whether it names data: a file or folder, or several, perhaps as ``NAME=FILE``."""
+        return bool(READ.fullmatch(self.option.metavar.removesuffix("..."))) and not self.writes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +170,8 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
     fits = isinstance(value, expected) and not (expected is int and isinstance(value, bool))
     if not fits:
         raise InputError(f"option {name!r}: expected {expected.__name__}, but got {value!r}")
+    if parameter.writes and (found := ADDRESS.match(str(value))):
+        raise InputError(f"option {name!r}: expected a path of this machine, but got an address ({found[0]}...)")
     if option.choices and value not in option.choices:
         raise InputError(f"option {name!r}: expected one of {', '.join(option.choices)}, but got {value!r}")
     low, high = option.low, option.high

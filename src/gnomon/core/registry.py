@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.errors import GnomonError, InputError, instead
 from gnomon.core.suite import Suite
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def suite(name: str) -> Suite:
     found = suites()
     if name not in found:
         notes = [str(item) for item in broken() if item.group == SUITES and item.name == name]
-        raise InputError(notes[0] if notes else f"no suite {name!r}; installed are {', '.join(sorted(found))}")
+        raise InputError(notes[0] if notes else f"no suite {name!r}; {instead(name, sorted(found), 'installed are')}")
     return found[name]
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, instead
 
 if TYPE_CHECKING:
     from gnomon.core.table import Table
@@ -85,7 +85,7 @@ class Suite:
     def verb(self, name: str) -> Verb:
         """Return a verb, or say what the suite offers instead."""
         if name not in self.verbs:
-            raise InputError(f"suite {self.name!r} does not offer {name!r}; it offers {', '.join(self.verbs)}")
+            raise InputError(f"suite {self.name!r} does not offer {name!r}; {instead(name, self.verbs, 'it offers')}")
         return self.verbs[name]
 
 

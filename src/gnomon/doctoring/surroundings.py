@@ -224,6 +224,10 @@ def _folder(text: str) -> str:
     return "" if not text or Path(text).is_dir() else "there is no such folder"
 
 
+def _own_folder(text: str) -> str:
+    return "" if not text or writable(Path(os.path.expanduser(text))) else "it cannot be written to"
+
+
 def _program(text: str) -> str:
     return "" if not text or shutil.which(text) else "there is no such program"
 
@@ -238,6 +242,7 @@ def _anything(text: str) -> str:
 
 
 VARIABLES: Mapping[str, tuple[str, Callable[[str], str]]] = {
+    "GNOMON_CACHE": ("folder of copies of data that was given by its address", _own_folder),
     "GNOMON_CHECKPOINT_S": ("least seconds between two checkpoints of a training", _seconds),
     "GNOMON_DEVICE": ("where tensors live: cpu, cuda, mps", _tensors),
     "GNOMON_MAX_FILE_BYTES": ("largest file that is read, where that is more than 8 GiB", _bytes),

@@ -7,7 +7,8 @@ without taking the worker along.
 
 Where the store is seen from the worker (a file system that machines share), the result is written there and only a
 short reply travels. Where it is not, the worker has a store of its own beside its scratch space: it makes what a cell
-needs for itself, and the result of the cell travels back, within a bound. A scheduler that goes away is waited for;
+needs for itself, and the result of the cell travels back, within a bound. Data that was given by its address and that
+a worker does not see is fetched by the worker itself (:mod:`gnomon.intake.remote`). A scheduler that goes away is waited for;
 what it held is handed out again. Whoever does a node takes its lock and publishes by renaming, so that no result is
 stored twice, whatever happened.
 """
@@ -17,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import socket
 import sys
 import threading
 import time
@@ -25,13 +27,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from gnomon.core.errors import InputError, MissingExtraError, WorkError, counted, some
+from gnomon.core.errors import GnomonError, InputError, MissingExtraError, WorkError, counted, some
 from gnomon.engine.options import CLUSTER
 from gnomon.engine.plan import Limits, Node
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import Store, StoreFullError
 from gnomon.engine.work import Order, Reply
 from gnomon.engine.workers import Place, Worker
+from gnomon.intake.remote import brought, sources
 
 POLL = 0.2
 """Seconds between looks at what changed."""
@@ -61,6 +64,8 @@ class Task:
     """Whether the result has to travel where the store is not shared."""
     most: int
     """The most bytes that travel."""
+    addresses: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Where copies of data come from that contexts of orders name; may hold credentials."""
 
 
 @dataclass(frozen=True)
@@ -107,13 +112,13 @@ def carried(task: Task) -> Carried:
     """Do a node; this is what a worker of the cluster calls."""
     place = task.place.found()
     if os.path.exists(task.mark):
-        return _done(task.order, task.limits, place)
+        return _done(task.order, task.limits, place, task.addresses)
     place = replace(place, store=_own_store())
     for order, limits in task.needs:
-        found = _done(order, limits, place)
+        found = _done(order, limits, place, task.addresses)
         if found.reply is None or found.reply.state not in ("done", "found"):
             return replace(found, reply=found.reply and replace(found.reply, key=task.order.key))
-    found = _done(task.order, task.limits, place)
+    found = _done(task.order, task.limits, place, task.addresses)
     if found.reply is None or found.reply.state not in ("done", "found") or not task.send:
         return found
     folder = Store(place.store).path(task.order.key)
@@ -134,7 +139,12 @@ def _own_store() -> str:
     return os.path.join(os.path.dirname(os.path.abspath(get_worker().local_directory)), STORE)
 
 
-def _done(order: Order, limits: Limits, place: Place) -> Carried:
+def _done(order: Order, limits: Limits, place: Place, addresses: Mapping[str, str]) -> Carried:
+    try:
+        order = replace(order, context=brought(order.context, addresses))
+    except GnomonError as error:
+        why = f"{error} (worker on {socket.gethostname()})"
+        return Carried(Reply(order.key, "error", error=why, bad_input=isinstance(error, InputError)))
     with HANDS.lent(place) as worker:
         alive = worker.send(order, limits)
         while alive:
@@ -248,8 +258,9 @@ class Cluster:
         name = f"gnomon-{node.name}-{node.key[:8]}-{uuid.uuid4().hex[:8]}"
         fresh = self.schedule.fresh
         needs = tuple((Order.of(needed, False), needed.limits) for needed in _below(node))
-        place = Place.here(self.schedule.store)
-        task = Task(Order.of(node, fresh), node.limits, needs, place, self.mark, node.kind == "cell", MOST_BYTES)
+        order, place = Order.of(node, fresh), Place.here(self.schedule.store)
+        addresses = sources([order.context, *(needed.context for needed, _ in needs)])
+        task = Task(order, node.limits, needs, place, self.mark, node.kind == "cell", MOST_BYTES, addresses)
         resources = dict(node.limits.resources) if node.key in self.taking else {}
         future = self.client.submit(carried, task, key=name, pure=False, retries=0, resources=resources or None)
         self.held[name] = (node, future)

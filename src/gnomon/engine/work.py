@@ -26,6 +26,8 @@ class Order:
     name: str
     function: str
     arguments: Mapping[str, Any]
+    context: Mapping[str, Any]
+    """What the result does not depend on, such as paths, which differ from machine to machine."""
     needs: Mapping[str, str]
     fresh: bool
 
@@ -33,7 +35,7 @@ class Order:
     def of(node: Node, fresh: bool) -> Order:
         """Make the order of a node."""
         needs = {role: needed.key for role, needed in node.needs.items()}
-        return Order(node.key, node.name, node.function, {**node.arguments, **node.context}, needs, fresh)
+        return Order(node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh)
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def carry_out(store: Store, order: Order) -> Reply:
                 store.draft(order.key) as out,
                 contextlib.redirect_stdout(sys.stderr),
             ):
-                load(order.function)(order.arguments, needs, out)
+                load(order.function)({**order.arguments, **order.context}, needs, out)
     except StoreFullError as error:
         return Reply(order.key, "full", time.perf_counter() - start, str(error))
     except (Exception, SystemExit) as error:

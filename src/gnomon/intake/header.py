@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from gnomon.core.errors import InputError, some
 from gnomon.intake.faults import reason, shown
@@ -17,15 +17,34 @@ _BOM = b"\xef\xbb\xbf"
 _FIRST_READ = 1 << 16
 
 
+SEPARATORS = {";": "semicolons", "|": "bars", "\t": "tabs", ",": "commas"}
+"""What tables are separated by elsewhere, or here under another name of the file."""
+
+
+def separated(names: Sequence[str], wanted: Collection[str] = ()) -> str:
+    """Say by what a table seems to be separated, and what to do, where its only column is named like several.
+
+    Of the names that are wanted, where any are, one must be there.
+
+    >>> separated(["id;label"], ["id", "group"])
+    "the table seems to be separated by semicolons, as 'id', 'label': save it with commas (.csv) or tabs (.tsv)"
+    >>> separated(["id", "a;b"]), separated(["a;b"], ["id"])
+    ('', '')
+    """
+    for mark, name in SEPARATORS.items() if len(names) == 1 else ():
+        parts = [part.strip().strip('"') for part in names[0].split(mark)]
+        if len(parts) > 1 and all(parts) and (not wanted or not set(wanted).isdisjoint(parts)):
+            ending = {"\t": "name it .tsv", ",": "name it .csv"}.get(mark, "save it with commas (.csv) or tabs (.tsv)")
+            return f"the table seems to be separated by {name}, as {some(parts)}: {ending}"
+    return ""
+
+
 def check_columns(path: str | os.PathLike[str], names: Sequence[str], columns: Sequence[str] | None) -> None:
     """Refuse columns that are asked for and not there."""
     missing = [name for name in columns or () if name not in set(names)]
     if missing:
-        hint = " (is the file separated by semicolons?)" if len(names) == 1 and ";" in names[0] else ""
-        raise InputError(
-            f"{shown(path)}: no column {some(missing)}; the file has {some(names, show=12)}{hint}; "
-            "rename a column or ask for one of these"
-        )
+        hint = separated(names, missing) or "rename a column or ask for one of these"
+        raise InputError(f"{shown(path)}: no column {some(missing)}; the file has {some(names, show=12)}; {hint}")
 
 
 def read_header(stream: Stream, delimiter: str, limits: Limits) -> list[str]:
@@ -63,7 +82,8 @@ def _split_header(
     except csv.Error as error:
         if not final:
             return None
-        raise InputError(f"{shown(path)}: row 1: the header cannot be parsed ({reason(error)}); fix it") from error
+        hint = separated([content.getvalue().strip().partition("\n")[0]]) if delimiter not in _first(content) else ""
+        raise InputError(f"{shown(path)}: row 1: the header cannot be parsed ({reason(error)}); {hint or 'fix it'}") from error
     used = start + len(content.getvalue()[: content.tell()].encode("utf-8", "surrogateescape"))
     if used >= len(data) and not final:
         return None

@@ -54,7 +54,8 @@ def listed(folder: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -
             found[name] = path
     if not found:
         raise InputError(f"{root}: no shards: expected files that end in {', '.join(suffixes)}")
-    return {name: found[name] for name in sorted(found, key=natural_key)}
+    order = sorted(found, key=lambda name: [natural_key(part) for part in name.split("/")])
+    return {name: found[name] for name in order}
 
 
 def paired(
@@ -64,6 +65,7 @@ def paired(
     *,
     missing: str = "error",
     extra: str = "error",
+    offers: tuple[str, str] = ("--missing wrong or --missing skip", "--extra ignore"),
 ) -> list[tuple[str, Path, Path | None]]:
     """Return name, truth and prediction of every shard.
 
@@ -76,15 +78,20 @@ def paired(
     missing, extra
         What becomes of shards of the truth without predictions (``error``, ``wrong``, ``skip``: with None in place
         of a path, or left out), and of predictions without truth (``error``, ``ignore``).
+    offers
+        What a user may choose in either case, for messages; empty where a suite has no such option.
     """
     lacking, more = [n for n in truth if n not in predictions], [n for n in predictions if n not in truth]
     if lacking and missing == "error":
         raise InputError(
-            f"{where}: no predictions for shards of the truth: {some(lacking)}; add them, or choose --missing wrong or "
-            "--missing skip"
+            f"{where}: no predictions for shards of the truth: {some(lacking)}; add them"
+            f"{', or choose ' + offers[0] if offers[0] else ''}"
         )
     if more and extra == "error":
-        raise InputError(f"{where}: shards that the truth does not have: {some(more)}; remove them, or --extra ignore")
+        raise InputError(
+            f"{where}: shards that the truth does not have: {some(more)}; remove them"
+            f"{', or ' + offers[1] if offers[1] else ''}"
+        )
     if len(lacking) == len(truth):
         raise InputError(f"{where}: no shard of the truth has predictions: nothing can be scored")
     return [

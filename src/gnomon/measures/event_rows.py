@@ -40,8 +40,13 @@ def detections(
     >>> found["score"].tolist(), found["hit_0p5"].tolist(), found["truths"].tolist()
     ([0.9, 0.4, nan], [1, 0, 0], [0, 0, 1])
     """
-    limits = _stretches.limits(thresholds)
     pair, _ = _stretches.read_within(truth, prediction, window, background=background)
+    return detected(pair, thresholds)
+
+
+def detected(pair: Pair, thresholds: Sequence[float] = ACTIVITYNET) -> Ledger:
+    """Return the rows of :func:`detections` for recordings that are read and clipped."""
+    limits = _stretches.limits(thresholds)
     events = np.bincount(pair.truth.groups, minlength=pair.groups)
     given, side = np.flatnonzero(events), pair.prediction
     n, rest = len(side.starts), np.zeros(len(given), dtype=np.int64)
@@ -68,7 +73,11 @@ def latencies(truth: Mapping[Any, Any], prediction: Mapping[Any, Any], *, window
     >>> found.columns["latency"].tolist()
     [2.0]
     """
-    pair, _ = _stretches.read_within(truth, prediction, window, background=background)
+    return late_by(_stretches.read_within(truth, prediction, window, background=background)[0])
+
+
+def late_by(pair: Pair) -> Ledger:
+    """Return the rows of :func:`latencies` for recordings that are read and clipped."""
     true, returned = pair.tracks()
     late = lateness(true, returned)
     known = np.isfinite(late)

@@ -6,7 +6,8 @@ overlapping and abutting stretches of one class make up within the window, and b
 Measures
 --------
 F1@k
-    2 tp / (runs of truth + runs returned) over all classes and recordings, at an overlap of 5, 10, ... 95 %.
+    2 tp / (runs of truth + runs returned) over all classes and recordings, at an overlap of 5, 10, ... 95 %. It may be
+    kept without an edit score, whose cost grows with the product of the runs of both sides (:class:`RunF1`).
 edit score
     Mean over recordings, from 0 to 100; a recording without a run on either side is left out and counted.
 
@@ -56,11 +57,9 @@ class _Segmentation(Folded):
     def kept(self, pair: Pair) -> dict[str, Any]:
         """Hits by overlap, runs of both sides, and the edit score of a recording that has one."""
         true, returned = pair.tracks()
-        best, edits = best_overlaps(true, returned), edit_scores(pair)
+        edits = edit_scores(pair)
         return {
-            "tp": [int((best >= at).sum()) for at in OVERLAPS],
-            "truth": len(true.starts),
-            "returned": len(returned.starts),
+            **_hits(true, returned),
             "edit": sum(edits),
             "n": len(edits),
             "empty": 1 - len(edits),
@@ -69,10 +68,9 @@ class _Segmentation(Folded):
 
     def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
         """More hits than runs, more hits at a larger overlap, an edit score out of range."""
-        tp, edit = fields["tp"], fields["edit"]
+        edit = fields["edit"]
         return {
-            "more runs are hit than there are": tp.max(axis=-1) > np.minimum(fields["truth"], fields["returned"]),
-            "a larger overlap has more hits": np.diff(tp, axis=-1) > 0,
+            **_impossible(fields),
             "an edit score is not between 0 and 100": (edit < 0) | (edit > 100 * fields["n"]),
         }
 
@@ -110,6 +108,21 @@ class SegmentalF1(_Segmentation):
         return int(totals["truth"])
 
 
+class RunF1(SegmentalF1):
+    """F1 of runs at an overlap, of recordings that are too long for an edit score; nothing else is kept of them."""
+
+    family: ClassVar[str] = "runs"
+    layout: ClassVar[tuple[Field, ...]] = _Segmentation.layout[:3]
+
+    def kept(self, pair: Pair) -> dict[str, Any]:
+        """Hits by overlap, and runs of both sides."""
+        return _hits(*pair.tracks())
+
+    def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
+        """More hits than runs, more hits at a larger overlap."""
+        return _impossible(fields)
+
+
 @dataclass(frozen=True)
 class EditScore(_Segmentation):
     """Mean edit score of the recordings; see :func:`gnomon.measures.sequences.edit_score`."""
@@ -133,6 +146,23 @@ class EditScore(_Segmentation):
         return "runs of two classes begin and end together" if int(totals["tied"]) else NO_RUNS
 
 
+def _hits(true: Track, returned: Track) -> dict[str, Any]:
+    best = best_overlaps(true, returned)
+    return {
+        "tp": [int((best >= at).sum()) for at in OVERLAPS],
+        "truth": len(true.starts),
+        "returned": len(returned.starts),
+    }
+
+
+def _impossible(fields: Mapping[str, Array]) -> dict[str, Array]:
+    tp = fields["tp"]
+    return {
+        "more runs are hit than there are": tp.max(axis=-1) > np.minimum(fields["truth"], fields["returned"]),
+        "a larger overlap has more hits": np.diff(tp, axis=-1) > 0,
+    }
+
+
 def _tied(track: Track) -> bool:
     """Say whether two runs begin and end together."""
     order = np.lexsort((track.ends, track.starts))
@@ -140,4 +170,4 @@ def _tied(track: Track) -> bool:
     return bool((same[0] & same[1]).any())
 
 
-MEASURES: tuple[Measure, ...] = (SegmentalF1(0.1), SegmentalF1(0.25), SegmentalF1(0.5), EditScore())
+MEASURES: tuple[Measure, ...] = (SegmentalF1(0.1), SegmentalF1(0.25), SegmentalF1(0.5), EditScore(), RunF1(0.5))

@@ -17,6 +17,8 @@ from gnomon.runs.run import Run
 from gnomon.runs.tables import ranked, shown, titled
 
 ALPHA = 0.05
+TOLD = "told apart from the second (interval of the paired difference, and p < 0.05)"
+"""What is asked of the best before it is marked."""
 UNTESTED = Paired(None, None, None, None, 0, False, None, "not tested")
 
 
@@ -221,19 +223,16 @@ def with_best(table: Table, runs: Sequence[Run]) -> Table:
     by_name = {measure.name: measure for measure in runs[0].measures}
     marked = [dict(row) for row in table.rows]
     for column in table.columns:
-        winner = _winner(by_name[column.key], runs) if column.key in by_name else ""
+        winner = best(by_name[column.key], runs) if column.key in by_name else ""
         for row in marked:
             if winner and row["system"].value == winner:
                 row[column.key] = replace(row[column.key], mark="best")
-    note = (
-        "marked (*, bold): the best, and told apart from the second (interval of the paired difference, and p < 0.05)"
-    )
-    notes = (*table.notes, note) if marked != [dict(row) for row in table.rows] else table.notes
+    notes = (*table.notes, f"marked (*, bold): the best, and {TOLD}") if marked != [dict(row) for row in table.rows] else table.notes
     return replace(table, rows=tuple(marked), notes=notes)
 
 
-def _winner(measure: Measure, runs: Sequence[Run]) -> str:
-    """Return the system that is distinguishably the best by a measure, or nothing."""
+def best(measure: Measure, runs: Sequence[Run]) -> str:
+    """Return the system that is distinguishably the best by a measure, or nothing; runs are over the same cases."""
     sign = 1.0 if measure.direction == "up" else -1.0
     scored = [(score.value, run) for run in runs if (score := run.find(measure.name)) and score.value is not None]
     if len(scored) < len(runs) or len(scored) < 2:

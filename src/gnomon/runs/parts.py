@@ -73,7 +73,7 @@ def read(folder: Path) -> Part:
     return Part(roster, tallies, ledgers, about["facts"])
 
 
-def folded(parts: Sequence[Part], counted: Mapping[str, str] | None = None) -> Part:
+def folded(parts: Sequence[Part], counted: Mapping[str, Sequence[str]] | None = None) -> Part:
     """Fold parts into one; facts are left to the suite.
 
     Parameters
@@ -81,7 +81,8 @@ def folded(parts: Sequence[Part], counted: Mapping[str, str] | None = None) -> P
     parts
         At least one, of one suite and protocol.
     counted
-        Ledgers that count, with their column of counts: rows that are equal in all others are added up.
+        Ledgers that count: their columns in the order in which rows are sorted, and last the column of counts; rows
+        that are equal in all others are added up.
 
     Raises
     ------
@@ -95,12 +96,12 @@ def folded(parts: Sequence[Part], counted: Mapping[str, str] | None = None) -> P
     roster, places = _joined([part.roster for part in parts])
     order = np.concatenate(places)
     families = list(dict.fromkeys(name for part in parts for name in part.tallies))
-    tallies = {
-        name: Tallies.stack([part.tallies[name] for part in parts]).grouped(order, len(roster)) for name in families
-    }
+    tallies = {name: Tallies.stack(_tallies(parts, name)).grouped(order, len(roster)) for name in families}
     ledgers = {}
     for name in dict.fromkeys(name for part in parts for name in part.ledgers):
-        stacked = Ledger.stack([(part.ledgers[name], len(part.roster)) for part in parts])
+        stacked = Ledger.stack(
+            [(one, len(part.roster)) for one, part in zip(_ledgers(parts, name), parts, strict=True)]
+        )
         moved = Ledger(order[stacked.case], stacked.columns, stacked.labels)
         ledgers[name] = _added(moved, counted[name]) if counted and name in counted else _sorted(moved)
     return Part(roster, tallies, ledgers)
@@ -126,14 +127,32 @@ def _joined(rosters: Sequence[Roster]) -> tuple[Roster, list[Array]]:
     return whole, [np.array([place[case] for case in roster.ids], dtype=np.int64) for roster in rosters]
 
 
+def _tallies(parts: Sequence[Part], name: str) -> list[Tallies]:
+    """Return a family of every part; where a shard has none, its cases hold nothing of it."""
+    model = next(part.tallies[name] for part in parts if name in part.tallies)
+
+    def blank(n: int) -> Tallies:
+        fields = {key: np.zeros((n, *held.shape[1:]), held.dtype) for key, held in model.fields.items()}
+        return Tallies(model.layout, model.axes, fields)
+
+    return [part.tallies[name] if name in part.tallies else blank(len(part.roster)) for part in parts]
+
+
+def _ledgers(parts: Sequence[Part], name: str) -> list[Ledger]:
+    """Return a ledger of every part; where a shard has none, it has no rows."""
+    model = next(part.ledgers[name] for part in parts if name in part.ledgers)
+    columns = {key: column[:0] for key, column in model.columns.items()}
+    return [part.ledgers.get(name, Ledger(model.case[:0], columns, model.labels)) for part in parts]
+
+
 def _sorted(ledger: Ledger) -> Ledger:
     order = np.argsort(ledger.case, kind="stable")
     return Ledger(ledger.case[order], {name: column[order] for name, column in ledger.columns.items()}, ledger.labels)
 
 
-def _added(ledger: Ledger, count: str) -> Ledger:
+def _added(ledger: Ledger, order_of: Sequence[str]) -> Ledger:
     """Add up the counts of equal rows."""
-    names = [name for name in ledger.columns if name != count]
+    *names, count = order_of
     keys = [ledger.case, *(ledger.columns[name] for name in names)]
     order = np.lexsort(keys[::-1])
     keys = [key[order] for key in keys]

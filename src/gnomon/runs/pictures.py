@@ -3,7 +3,8 @@
 Views
 -----
 ``intervals``
-    Leading measures of every system with their intervals.
+    Leading measures of every system with their intervals; the best is marked where it is told apart from the second,
+    as in tables.
 ``gap``
     The same system under two variants of a protocol, measure by measure.
 ``strips``
@@ -29,11 +30,13 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.errors import counted
+from gnomon.core.errors import InputError, counted
 from gnomon.core.measure import Measure
 from gnomon.core.rows import LedgerMeasure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.inference.friedman import Ranking, cliques, rank_systems
+from gnomon.runs.alignment import align
+from gnomon.runs.comparison import TOLD, best
 from gnomon.runs.run import Run
 from gnomon.runs.tables import column, ranked, shown, titled
 
@@ -55,24 +58,37 @@ _ORDER = {"error": 0, "warning": 1, "info": 2}
 def intervals(runs: Sequence[Run]) -> list[View]:
     """Return a view for each leading measure that any system has a score of; runs are of one ground."""
     ordered = ranked(runs)
-    notes = _without(ordered)
+    kept = ordered[:MOST_SYSTEMS]
     views: list[View] = []
     for measure in runs[0].measures:
-        rows = [_interval(run, measure) for run in ordered[:MOST_SYSTEMS]]
+        rows = [_interval(run, measure) for run in kept]
         if all(row["value"] is None for row in rows):
             continue
-        best = (max if measure.direction == "up" else min)(
-            (row["value"] for row in rows if row["value"] is not None), default=None
-        )
-        for row in rows:
-            row["best"] = row["value"] == best and any(other["value"] not in (None, best) for other in rows)
+        winner, said = _best(measure, ordered)
+        for row, run in zip(rows, kept, strict=True):
+            row["best"] = run.system == winner
         data = {"measure": titled(measure), **_shape(measure), "rows": rows}
-        views.append(
-            View(f"intervals_{len(views) + 1}", f"{_of(runs[0])}: {titled(measure)}", "intervals", data, notes)
-        )
+        title = f"{_of(runs[0])}: {titled(measure)}"
+        views.append(View(f"intervals_{len(views) + 1}", title, "intervals", data, (*_without(ordered), *said)))
         if len(views) == LEADING:
             break
     return views
+
+
+def _best(measure: Measure, runs: Sequence[Run]) -> tuple[str, tuple[str, ...]]:
+    """Return the system to mark, if any, and what is said of it; a single system is not spoken of."""
+    if len(runs) < 2:
+        return "", ()
+    if any((score := run.find(measure.name)) is None or score.value is None for run in runs):
+        return "", ("none is marked: not every system has a score",)
+    try:
+        winner = best(measure, align(runs).runs)
+    except InputError as error:
+        return "", (f"none is marked: no paired comparison: {error}",)
+    if not winner:
+        return "", (f"none is marked: the best is not {TOLD}",)
+    hidden = "" if winner in [run.system for run in runs[:MOST_SYSTEMS]] else f"; it is {winner}, which is not shown"
+    return winner, (f"marked as best: {TOLD}{hidden}",)
 
 
 def _interval(run: Run, measure: Measure) -> dict[str, Any]:

@@ -32,7 +32,7 @@ ARROWS = {"up": "higher is better", "down": "lower is better"}
 
 
 def intervals(data: Mapping[str, Any]) -> Spec:
-    """Draw a dot with whiskers for each system, its value at the right; a diamond is the best."""
+    """Draw a dot with whiskers for each system, its value at the right; a diamond is the one that is marked as best."""
     rows = [{**row, "y": (index + 0.5) * ROW} for index, row in enumerate(data["rows"])]
     digits = int(data.get("digits", 3))
     domain = span(number for row in rows for number in (row["value"], row["low"], row["high"]))

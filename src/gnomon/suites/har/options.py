@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import Option, ScoringOptions
+from gnomon.core.options import Option
 from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
@@ -21,17 +21,22 @@ EXPORT_HELP = "folder that receives MODEL_evaluation.json for every system, in t
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ScoringOptions):
+class ScoreOptions(EngineOptions):
     """``gnomon score har``."""
 
     truth: Annotated[
-        str, Option("table with id, label, subject, recording, dataset[, metric]", metavar="FILE", data=True)
+        str,
+        Option(
+            "table with id, label, subject, recording, dataset[, metric], or a folder of such shards",
+            metavar="FILE",
+            data=True,
+        ),
     ]
     predictions: Annotated[
         tuple[str, ...],
         Option(
-            "table with id[, dataset][, metric] and label, or a column score:LABEL for each label; "
-            "give NAME=FILE, several times, for several systems",
+            "table with id[, dataset][, metric] and label, or a column score:LABEL for each label, or a folder of "
+            "shards; give NAME=FILE, several times, for several systems",
             metavar="FILE",
             data=True,
         ),

@@ -11,7 +11,7 @@ all rows of a metric and dataset. Under zs-closed, scores over training labels a
 a table whose columns are all labels of the dataset is taken as it is.
 
 As csv, tsv, parquet, jsonl or npz, or as tables in memory. Other columns are passed over; the order of rows never
-matters.
+matters. Folders of such files are in :mod:`gnomon.suites.har.shards`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, asked_of, mask
 
 TRUTH = ("id", "label", "subject", "recording", "dataset")
 SCORE = "score:"
+CLOSED = "zs-closed"
 Key = tuple[str, str, str]
 """Metric, dataset, id."""
 
@@ -85,6 +86,8 @@ class Truth:
     subjects: tuple[str, ...]
     recordings: tuple[str, ...]
     has_metric: bool
+    elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """By dataset: true labels that other shards have under zs-closed, where this is one of several."""
 
     def tasks(self) -> dict[tuple[str, str], list[int]]:
         """Return the rows of every metric and dataset."""
@@ -92,6 +95,11 @@ class Truth:
         for row, (metric, dataset, _) in enumerate(self.keys):
             found.setdefault((metric, dataset), []).append(row)
         return found
+
+    def there(self, metric: str, dataset: str, rows: Sequence[int]) -> set[str]:
+        """Return the true labels of a metric and dataset, whose rows are given."""
+        further = self.elsewhere.get(dataset, ()) if metric == CLOSED else ()
+        return {self.labels[row] for row in rows} | set(further)
 
 
 def read_truth(options: ScoreOptions) -> Truth:
@@ -138,7 +146,7 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
     for (metric, dataset), rows in truth.tasks().items():
         kept = [row for row in rows if options.missing != "skip" or truth.keys[row] in row_of]
         given = [row_of.get(truth.keys[row], -1) for row in kept]
-        there = {truth.labels[row] for row in rows}
+        there = truth.there(metric, dataset, rows)
         own = there | set(TEST_LABELS.get(dataset, ()))
         found.append(
             Answers(
@@ -170,7 +178,7 @@ class _Given:
         if self.scores is None:
             return tuple("" if row < 0 else self.labels[row] or "" for row in rows)
         allowed = None
-        if metric == "zs-closed" and not set(self.names) <= own:
+        if metric == CLOSED and not set(self.names) <= own:
             closed = {label for label, kept in zip(LABELS, mask("", own), strict=True) if kept}
             allowed = np.array([name in closed for name in self.names], dtype=np.bool_)
         answers = best(self.scores, self.names, allowed).tolist()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,18 +18,22 @@ from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.protocol import Protocol
 from gnomon.core.signals import NONE, Labels
-from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.core.tallies import Array, Tallies, natural_key, union
+from gnomon.engine.job import Job
+from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import Source, systems
 from gnomon.measures.classification import tally_cases
 from gnomon.numerics.counting import pair_counts
+from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import export
-from gnomon.suites.har.metrics import METRICS, RATES, SCORINGS, family, listed, mean_family, none, spread
+from gnomon.suites.har.counted import Counted, facts, findings
+from gnomon.suites.har.metrics import METRICS, SCORINGS, family, listed, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
-from gnomon.suites.har.vocabulary import LABELS, SEVERE, TEST_LABELS, asked_of, coverage, digest, group_of
+from gnomon.suites.har.vocabulary import SEVERE, group_of
 
 NOTHING = Answers("", "", (), (), (), (), (), "exact").table()
 """The table of a run without an answer."""
@@ -56,79 +59,144 @@ class Scored:
     """Recordings that are cases even if no window of theirs was scored: those of the test datasets."""
 
 
-def score(options: ScoreOptions) -> list[Evaluation]:
-    """Score every given system against the truth."""
+def score(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score every given system against the truth; folders of shards are scored shard by shard."""
+    if is_folder(options.truth):
+        from gnomon.suites.har import shards
+
+        return shards.score(options)
     truth = read_truth(options)
     sources = systems(options.predictions, "id")
-    tasks = truth.tasks()
-    metrics = [metric for metric in METRICS if any(metric == own for own, _ in tasks)]
-    datasets = sorted({dataset for _, dataset in tasks}, key=natural_key)
-    main, apart = _main(options, datasets)
-    shape = protocol("", metrics, main, apart, settings={"text_aligned": options.text_aligned})
-    data = fingerprint([[*key, *rest] for key, *rest in _rows(truth)])
+    data = fingerprint(rows(truth))
     found = []
     for source in sources:
         answers = read_answers(source, truth, options)
-        if not any(map(len, answers)):
-            raise InputError(f"{source.where}: no window of the truth has a prediction: nothing can be scored")
-        lost = sum(answer == "" for item in answers for answer in item.answers)
-        scored = sum(map(len, answers))
-        about = Scored(
-            source.name,
-            shape,
-            data,
-            options=opt.record(replace(options, truth=truth.source.where, predictions=(source.where,))),
-            coverage={
-                "complete": scored == len(truth.keys),
-                "windows": {"truth": len(truth.keys), "scored": scored, "missing": len(truth.keys) - scored + lost},
-                "policy": {"missing": options.missing},
-            },
-            inputs=(_described(truth.source), _described(source)),
-            findings=_findings(answers, source.where, lost),
-        )
-        found.append(evaluation(answers, about))
+        part = tallied(answers)
+        seen = Seen(len(truth.keys), truth.tasks(), data, (_described(truth.source), _described(source)))
+        made = judged(part, [Counted.of(item) for item in answers], seen, truth.source, source, options)
+        found.append(replace(made, table=table(answers)))
     if options.export_baseline:
         export.write(options.export_baseline, found)
     return found
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What was to be scored: windows of the truth, their metrics and datasets, their fingerprint, and files."""
+
+    windows: int
+    tasks: Collection[tuple[str, str]]
+    data: str
+    inputs: tuple[Mapping[str, Any], ...] = ()
+
+
+def judged(
+    part: Part, tasks: Sequence[Counted], seen: Seen, truth: Source, source: Source, options: ScoreOptions
+) -> Evaluation:
+    """Make the evaluation of what was tallied of one system's predictions."""
+    scored = sum(map(len, tasks))
+    if not scored:
+        raise InputError(f"{source.where}: no window of the truth has a prediction: nothing can be scored")
+    metrics = [metric for metric in METRICS if any(metric == own for own, _ in seen.tasks)]
+    main, apart = _main(options, sorted({dataset for _, dataset in seen.tasks}, key=natural_key))
+    lost = sum(task.answers.get("", 0) for task in tasks)
+    about = Scored(
+        source.name,
+        protocol("", metrics, main, apart, settings={"text_aligned": options.text_aligned}),
+        seen.data,
+        options=opt.record(replace(options, truth=truth.where, predictions=(source.where,))),
+        coverage={
+            "complete": scored == seen.windows,
+            "windows": {"truth": seen.windows, "scored": scored, "missing": seen.windows - scored + lost},
+            "policy": {"missing": options.missing},
+        },
+        inputs=seen.inputs,
+        findings=findings(tasks, source.where, lost),
+    )
+    return assembled(part, tasks, about)
+
+
 def evaluation(answers: Sequence[Answers], about: Scored) -> Evaluation:
     """Tally answers; a metric on a dataset without answers is there too, undefined."""
-    roster, place = _cases(answers, about.cases)
-    by_task = {(item.metric, item.dataset): item for item in answers}
+    made = assembled(tallied(answers, about.cases), [Counted.of(item) for item in answers], about)
+    return replace(made, table=table(answers))
+
+
+def table(answers: Sequence[Answers]) -> pa.Table:
+    """Return a row per window: what a run keeps."""
+    return pa.concat_tables([NOTHING, *(item.table() for item in answers)])
+
+
+def tallied(answers: Sequence[Answers], further: Iterable[Path3] = ()) -> Part:
+    """Tally answers by metric, dataset and scoring, and count which labels were given for which."""
+    roster, place = _cases(answers, further)
+    tallies: dict[str, Tallies] = {}
+    ledgers: dict[str, Ledger] = {}
+    for item in answers:
+        case = place[item.metric, item.dataset]
+        for scoring in SCORINGS:
+            name = family(item.metric, [item.dataset], scoring)
+            truth, answer = _labels(item, scoring)
+            tallies[name] = tally_cases(truth, answer, case, len(roster))
+            if scoring == "native":
+                ledgers[confusion(name)] = _confusion(truth, answer, case)
+    return Part(roster, tallies, ledgers)
+
+
+def confusion(name: str) -> str:
+    """Name the ledger of a family of tallies."""
+    return f"confusion_{name}"
+
+
+def assembled(part: Part, tasks: Sequence[Counted], about: Scored) -> Evaluation:
+    """Put the tallies of all metrics and datasets together; what a run keeps of predictions is left to be filled in."""
+    by_task = {(task.metric, task.dataset): task for task in tasks}
     tallies: dict[str, Tallies] = {}
     ledgers: dict[str, Ledger] = {}
     main, apart = about.protocol.settings["main"], about.protocol.settings["apart"]
     for metric in about.protocol.tasks:
         for scoring in SCORINGS:
-            parts = {name: none(len(roster)) for name in (*main, *apart)}
-            for name in parts:
-                if (item := by_task.get((metric, name))) is not None:
-                    truth, answer = _labels(item, scoring)
-                    counted = tally_cases(truth, answer, place[metric, name], len(roster))
-                    parts[name] = listed(counted, _list(item, scoring))
+            own = {name: none(len(part.roster)) for name in (*main, *apart)}
+            for name in own:
+                if (task := by_task.get((metric, name))) is not None:
+                    key, labels = family(metric, [name], scoring), task.listed(scoring)
+                    counted = part.tallies[key]
+                    classes = union([counted.axes["class"], labels])
+                    own[name] = listed(counted.relabel({"class": classes}), labels)
                     if scoring == "native":
-                        ledger = _confusion(truth, answer, place[metric, name])
-                        ledgers[f"confusion_{family(metric, [name], scoring)}"] = ledger
-            tallies |= {family(metric, [name], scoring): part for name, part in parts.items()}
+                        ledgers[confusion(key)] = _over(part.ledgers[confusion(key)], classes)
+            tallies |= {family(metric, [name], scoring): one for name, one in own.items()}
             if main:
-                tallies[mean_family(metric, main, scoring)] = _joined(parts, main, roster)
-    table = pa.concat_tables([NOTHING, *(item.table() for item in answers)])
+                tallies[mean_family(metric, main, scoring)] = _joined(own, main, part.roster)
     return Evaluation(
         protocol=about.protocol,
         suite="har",
         system=about.system,
-        roster=roster,
+        roster=part.roster,
         tallies=tallies,
         ledgers=ledgers,
         data=about.data,
-        table=table,
+        table=NOTHING,
         coverage=about.coverage,
         findings=about.findings,
         inputs=about.inputs,
         options=about.options,
-        facts={**about.facts, **_facts(answers)},
+        facts={**about.facts, **facts(tasks, _subjects(tasks, part))},
     )
+
+
+def _subjects(tasks: Sequence[Counted], part: Part) -> list[int]:
+    """Return of how many subjects each task has windows."""
+    codes, names = part.roster.codes()
+    counts = [part.tallies[family(task.metric, [task.dataset], "exact")].fields["n"] for task in tasks]
+    return [int((np.bincount(codes, n, len(names)) > 0).sum()) for n in counts]
+
+
+def _over(ledger: Ledger, classes: tuple[str, ...]) -> Ledger:
+    """Return a ledger over more classes."""
+    empty: Array = np.zeros(0, dtype=np.int64)
+    wide = Ledger(empty, dict.fromkeys(ledger.columns, empty), dict.fromkeys(ledger.labels, classes))
+    return Ledger.stack([(ledger, 0), (wide, 0)])
 
 
 def case_id(dataset: str, subject: str, recording: str) -> str:
@@ -167,15 +235,10 @@ def _cases(answers: Sequence[Answers], further: Iterable[Path3]) -> tuple[Roster
 def _labels(item: Answers, scoring: str) -> tuple[Labels, Labels]:
     grouped = (item.scoring if scoring == "native" else scoring) == "group"
     truth, answer = ([group_of(x) if grouped and x else x for x in side] for side in (item.truth, item.answers))
-    classes = tuple(sorted({*truth, *answer, *_list(item, scoring)} - {""}, key=natural_key))
+    classes = tuple(sorted({*truth, *answer} - {""}, key=natural_key))
     code = {label: index for index, label in enumerate(classes)} | {"": NONE}
     sides = [np.fromiter((code[label] for label in side), np.int64, len(side)) for side in (truth, answer)]
     return Labels(sides[0], classes), Labels(sides[1], classes)
-
-
-def _list(item: Answers, scoring: str) -> tuple[str, ...]:
-    """Return the fixed list of labels; none where the native scoring is by group, or groups are counted."""
-    return item.classes if item.scoring == "exact" and scoring != "group" else ()
 
 
 def _confusion(truth: Labels, answer: Labels, case: Array) -> Ledger:
@@ -193,37 +256,6 @@ def _joined(parts: Mapping[str, Tallies], main: Sequence[str], roster: Roster) -
     return spread(every, np.array([place.get(name, 0) for name in roster.tags["dataset"]], dtype=np.int64), main)
 
 
-def _facts(answers: Sequence[Answers]) -> dict[str, Any]:
-    """Return what the answers themselves tell: windows, subjects, coverage of labels, ceilings."""
-    tasks = {
-        f"{item.metric} {item.dataset}": {
-            "n": len(item),
-            "n_train": item.n_train,
-            "subjects": len(set(item.subjects)),
-            "scoring": item.scoring,
-            **item.facts,
-        }
-        for item in answers
-    }
-    supervised = [
-        entry["subjects"] for item, entry in zip(answers, tasks.values(), strict=True) if item.metric in RATES
-    ]
-    zero = [entry["subjects"] for item, entry in zip(answers, tasks.values(), strict=True) if item.metric not in RATES]
-    return {
-        "vocabulary": digest(),
-        "tasks": tasks,
-        "coverage": {item.dataset: _covered(item) for item in answers},
-        "least_groups": min(supervised, default=0),
-        "least_zero_shot_groups": min(zero, default=0),
-    }
-
-
-def _covered(item: Answers) -> dict[str, Any]:
-    counts = {label: item.truth.count(label) for label in dict.fromkeys(item.truth)}
-    found = asdict(coverage(item.dataset, counts, asked_of(item.dataset, counts)))
-    return {**found, "unmappable": list(found["unmappable"])}
-
-
 def _main(options: ScoreOptions, datasets: Sequence[str]) -> tuple[list[str], list[str]]:
     unknown = sorted(set(options.main) - set(datasets))
     if unknown:
@@ -232,48 +264,10 @@ def _main(options: ScoreOptions, datasets: Sequence[str]) -> tuple[list[str], li
     return main, [name for name in datasets if name not in main]
 
 
-def _rows(truth: Truth) -> list[tuple[Any, ...]]:
-    return list(zip(truth.keys, truth.labels, truth.subjects, truth.recordings, strict=True))
-
-
-def _findings(answers: Sequence[Answers], where: str, lost: int) -> tuple[Finding, ...]:
-    found = []
-    if lost:
-        text = f"{lost} windows have no prediction and are counted as wrong"
-        found.append(Finding("missing-predictions", "warning", where, text, "predict every window"))
-    odd = sorted(
-        {label for item in answers for label in item.truth if label not in TEST_LABELS.get(item.dataset, (label,))}
-    )
-    if odd:
-        text = f"{len(odd)} true labels are not labels of their dataset: {some(odd)}"
-        found.append(
-            Finding("labels-of-another-set", "warning", where, text, "check names against gnomon data describe")
-        )
-    return (*found, *(finding for item in answers for finding in _odd_answers(item, where)))
-
-
-def _odd_answers(item: Answers, where: str) -> list[Finding]:
-    """Find answers that cannot be right, whatever the window is."""
-    known = {*LABELS, *(label for own in TEST_LABELS.values() for label in own), *item.truth, ""}
-    groups = {group_of(label) for label in item.truth} | {group_of(label) for label in item.classes}
-    counts = Counter(item.answers)
-    told = []
-    unknown = [label for label in counts if label not in known]
-    if unknown:
-        told.append((unknown, "labels that nobody knows"))
-    if item.metric == "zs-closed" and item.scoring == "group":
-        outside = [label for label in counts if label and label in known and group_of(label) not in groups]
-        told.append((outside, "labels outside the closed set"))
-    elif item.scoring == "exact":
-        outside = [label for label in counts if label and label in known and label not in item.classes]
-        told.append((outside, "labels that the dataset does not have"))
-    found = []
-    for labels, what in told:
-        if labels:
-            n = sum(counts[label] for label in labels)
-            text = f"{item.metric} {item.dataset}: {n} of {len(item)} answers are {what}: {some(sorted(labels))}"
-            found.append(Finding("impossible-answers", "warning", where, text, "check the spelling of the labels"))
-    return found
+def rows(truth: Truth) -> list[list[str]]:
+    """Return the windows of the truth as plain data."""
+    every = zip(truth.keys, truth.labels, truth.subjects, truth.recordings, strict=True)
+    return [[*key, *rest] for key, *rest in every]
 
 
 def _described(source: Source) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def _evaluation(
     """Fold the parts of a system."""
     if not read:
         raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
-    whole = parts.folded([part for _, part in read], {"confusion": "count"})
+    whole = parts.folded([part for _, part in read], {"confusion": ("truth", "predicted", "count")})
     every = [part.facts for _, part in read]
     facts = {
         "sets": every[0]["sets"],

@@ -13,7 +13,7 @@ SUITE = Suite(
     summary="3D skeletons in a fixed sensor frame: joint errors where the sensor is",
     verbs={
         "score": Verb(ScoreOptions, _SCORE, "score prediction files in the frame of the sensor"),
-        "run": Verb(ScoreOptions, _SCORE, "the same under the published name"),
+        "run": Verb(ScoreOptions, _SCORE, "score prediction files: score under its published name"),
         "template": Verb(TemplateOptions, "gnomon.suites.skeleton.template:template", "write a small example"),
         "simulate": Verb(SimulateOptions, "gnomon.suites.skeleton.simulate:simulate", "write generated predictions"),
     },

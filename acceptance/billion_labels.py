@@ -1,0 +1,143 @@
+"""A thousand million point labels in shards on disk: scored in bounded memory at the speed of memory, or of the disk.
+
+Truth and prediction are ``uint8``, so that 1e9 labels are 2 GB, all of which are counted. Rates are those of
+``gnomon.score`` in a process that has scored something before; what starting Python and loading kernels costs is shown
+beside it. Not cached means that the files were dropped from the page cache; how much the process then really read from
+the disk is asked of the system. A plain read goes through the same files in the same order and does nothing with them.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from acceptance.support import Promise
+
+LABELS, SHARDS, CLASSES = 1_000_000_000, 20, 13
+MB, GB = 1e6, 1e9
+CHILD = """
+import json, resource, sys, time
+begun = time.perf_counter()
+import gnomon
+from acceptance.billion_labels import dropped, from_disk, plain_read
+folder = sys.argv[1]
+def score(name=""):
+    sides = f"{folder}/{name}truth", {"mine": f"{folder}/{name}said"}
+    return gnomon.score("labels", *sides, out="none", executor="inline")
+score("small-")
+loaded = time.perf_counter() - begun
+found = {"loaded": loaded}
+def timed(key, work):
+    before, begun = from_disk(), time.perf_counter()
+    result = work()
+    found[key] = time.perf_counter() - begun
+    found[key + " from disk"] = from_disk() - before
+    return result
+score()
+result = timed("cached", score)
+for turn in range(2):
+    timed(f"again {turn}", score)
+for turn in range(2):
+    dropped(folder)
+    timed(f"plain {turn}", lambda: plain_read(folder))
+    dropped(folder)
+    timed(f"uncached {turn}", score)
+run = result.runs[0]
+found["scored"] = run.coverage["rows"]["scored"]
+found["accuracy"] = run.find("accuracy").value
+found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps(found))
+"""
+
+
+def files(folder: str) -> list[Path]:
+    """Return the shards of both sides, in the order in which they are read."""
+    names = sorted(path.relative_to(Path(folder) / "truth") for path in (Path(folder) / "truth").rglob("*.npy"))
+    return [Path(folder) / side / name for name in names for side in ("truth", "said")]
+
+
+def dropped(folder: str) -> None:
+    """Drop the files from the page cache."""
+    for path in files(folder):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def plain_read(folder: str) -> int:
+    """Read all files from beginning to end."""
+    room, total = bytearray(1 << 23), 0
+    for path in files(folder):
+        with path.open("rb", buffering=0) as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_SEQUENTIAL)
+            while got := file.readinto(room):
+                total += got
+    return total
+
+
+def from_disk() -> int:
+    """Return how many bytes this process has read from disks."""
+    lines = Path("/proc/self/io").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes"))
+
+
+def made(folder: Path, labels: int, shards: int, prefix: str = "") -> float:
+    """Write shards of both sides, two in a group; return the accuracy, counted while they are made."""
+    rng, right, size = np.random.default_rng(1), 0, labels // shards
+    for shard in range(shards):
+        truth = rng.integers(0, CLASSES, size, dtype=np.uint8)
+        said = np.where(
+            rng.integers(0, 256, size, dtype=np.uint8) < 200, truth, rng.integers(0, CLASSES, size, np.uint8)
+        )
+        right += int((truth == said).sum())
+        for side, array in (("truth", truth), ("said", said)):
+            path = folder / f"{prefix}{side}" / f"room{shard // 2}" / f"{shard}.npy"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            np.save(path, array)
+    return right / (size * shards)
+
+
+def main() -> None:
+    promise = Promise()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        begun = time.perf_counter()
+        made(folder, 1_000_000, 4, "small-")
+        accuracy = made(folder, LABELS, SHARDS)
+        print(f"   {LABELS:.0e} labels in {SHARDS} shards written in {time.perf_counter() - begun:.0f} s")
+        command = [sys.executable, "-c", CHILD, str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            print(done.stderr[-3000:])
+            sys.exit(1)
+        found = json.loads(done.stdout.splitlines()[-1])
+    size = 2 * LABELS
+    promise.figure("labels scored", f"{found['scored']:,}", f"{LABELS:,}", found["scored"] == LABELS)
+    same = abs(found["accuracy"] - accuracy) < 1e-12
+    promise.figure("accuracy", found["accuracy"], f"{accuracy:.12g}, counted while writing", same)
+    promise.at_most("memory, MB", found["memory"] / MB, 1000)
+    best = min(found[name] for name in ("cached", "again 0", "again 1"))
+    promise.at_least("cached, GB/s of both arrays", size / best / GB, 2)
+    print(f"   loading Python, gnomon and kernels, and a million labels: {found['loaded']:.2f} s")
+    ratios = []
+    for turn in range(2):
+        plain, ours = found[f"plain {turn}"], found[f"uncached {turn}"]
+        read = found[f"uncached {turn} from disk"]
+        print(
+            f"   not cached: {size / ours / GB:.2f} GB/s, plain read {size / plain / GB:.2f} GB/s; "
+            f"{read / GB:.2f} of {size / GB:.2f} GB came from the disk"
+        )
+        ratios.append((plain / ours, read / size))
+    ratio, share = max(ratios)
+    promise.at_least("not cached, share of the rate of a plain read", ratio, 0.8)
+    promise.at_least("not cached, share that came from the disk", share, 0.9)
+    promise.close()
+
+
+if __name__ == "__main__":
+    main()

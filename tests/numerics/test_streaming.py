@@ -1,0 +1,89 @@
+"""Counts of two array files, in parts and by threads, against ``np.add.at`` over the whole arrays."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from gnomon.core.errors import InputError
+from gnomon.intake.shards import Plain
+from gnomon.numerics import streaming
+
+TYPES = [np.uint8, np.int8, np.uint16, np.int16, np.int32, np.int64]
+
+
+def saved(folder, name, array):
+    np.save(folder / name, array)
+    return Plain.open(folder / f"{name}.npy")
+
+
+def expected(truth, predictions, k):
+    table = np.zeros((k, k + 1), np.int64)
+    np.add.at(table, (truth.astype(np.int64).ravel(), predictions.astype(np.int64).ravel() + 1), 1)
+    return table
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.integers(0, 3000),
+    st.sampled_from([1, 2, 3, 4, 20, 120]),
+    st.sampled_from(TYPES),
+    st.sampled_from(TYPES),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
+def test_counts_are_those_of_the_whole_arrays(tmp_path, monkeypatch, n, k, a, b, none, seed):
+    monkeypatch.setattr(streaming, "PART", 701)
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, k, n).astype(a)
+    predictions = np.where(rng.random(n) < 0.8, truth, rng.integers(0, k, n)).astype(b)
+    if none and np.dtype(b).kind == "i":
+        predictions[rng.random(n) < 0.1] = -1
+    sides = saved(tmp_path, "t", truth), saved(tmp_path, "p", predictions)
+    found = [streaming.count(*sides, threads=threads) for threads in (1, 3)]
+    rows = max(len(found[0].table), k)
+    assert (
+        streaming._sum(found[0].table, np.zeros((rows, rows + 1), np.int64)) == expected(truth, predictions, rows)
+    ).all()
+    assert (found[0].table == found[1].table).all()
+    assert (found[0].truth, found[0].predictions) == (found[1].truth, found[1].predictions)
+
+
+def test_digests_are_of_content_type_and_shape(tmp_path):
+    codes = np.arange(12, dtype=np.uint8) % 3
+    flat = streaming.count(saved(tmp_path, "a", codes), None)
+    again = streaming.count(saved(tmp_path, "b", codes.copy()), None)
+    other = streaming.count(saved(tmp_path, "c", codes.reshape(3, 4)), None)
+    wide = streaming.count(saved(tmp_path, "d", codes.astype(np.int16)), None)
+    assert flat.truth == again.truth
+    assert len({flat.truth, other.truth, wide.truth}) == 3
+    assert flat.table.tolist() == [[4, 0, 0, 0], [4, 0, 0, 0], [4, 0, 0, 0]]
+
+
+def test_an_ignored_code_is_not_counted(tmp_path):
+    truth, predictions = np.array([0, 255, 1, 255], np.uint8), np.array([0, 1, 1, 0], np.uint8)
+    found = streaming.count(saved(tmp_path, "t", truth), saved(tmp_path, "p", predictions), ignore=255)
+    assert found.table.tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("truth", "predictions", "said"),
+    [
+        (np.zeros(3), np.zeros(3, np.uint8), r"t\.npy: values of type float64, expected integer codes"),
+        (np.zeros(3, np.uint8), np.zeros(4, np.uint8), r"p\.npy: shape \(4,\), expected that of the truth \(3,\)"),
+        (np.array([0, -1]), np.array([0, 0]), r"t\.npy: code -1 near sample 1, expected 0 to 4095"),
+        (np.array([0, 1]), np.array([0, -2]), r"p\.npy: code -2 near sample 1, expected -1 to 4095"),
+        (np.array([0, 5000]), np.array([0, 0]), r"t\.npy: code 5000 near sample 1"),
+        (np.zeros(3, ">i2"), np.zeros(3, np.uint8), r"t\.npy: foreign byte order"),
+    ],
+)
+def test_what_cannot_be_counted_is_named(tmp_path, truth, predictions, said):
+    with pytest.raises(InputError, match=said):
+        streaming.count(saved(tmp_path, "t", truth), saved(tmp_path, "p", predictions))
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_named(tmp_path):
+    side = saved(tmp_path, "t", np.zeros(5000, np.uint8))
+    (tmp_path / "t.npy").write_bytes((tmp_path / "t.npy").read_bytes()[:3000])
+    with pytest.raises(InputError, match=r"t\.npy: ends \d+ bytes too early"):
+        streaming.count(side, None)

@@ -1,0 +1,76 @@
+"""Parts of shards: stored, read, and folded. Expected: the tallies of all cases at once, by plain counting."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gnomon.core.cases import Roster
+from gnomon.core.errors import InputError
+from gnomon.core.ledgers import Ledger
+from gnomon.runs import parts
+from gnomon.runs.parts import Part
+
+LABELS = "abc"
+pairs = st.tuples(st.sampled_from(LABELS), st.sampled_from(LABELS))
+shard = st.dictionaries(st.sampled_from(["p1", "p2", "p10"]), st.lists(pairs, min_size=1, max_size=6), min_size=1)
+
+
+def part_of(count_cases, cases):
+    """A part of named cases, each of a group of its own, with a confusion ledger."""
+    rows = sorted({(at, t, p) for at, case in enumerate(cases.values()) for t, p in case})
+    counts = [list(cases.values())[at].count((t, p)) for at, t, p in rows]
+    columns = {
+        "truth": np.array([LABELS.index(t) for _, t, _ in rows]),
+        "predicted": np.array([LABELS.index(p) for _, _, p in rows]),
+        "count": np.array(counts),
+    }
+    ledger = Ledger(np.array([at for at, _, _ in rows]), columns, {"truth": tuple(LABELS), "predicted": tuple(LABELS)})
+    roster = Roster(tuple(cases), tuple(cases), {"room": tuple(f"r{name}" for name in cases)}, "person")
+    return Part(roster, {"classification": count_cases(*cases.values())}, {"confusion": ledger}, {"rows": len(rows)})
+
+
+@settings(max_examples=50)
+@given(st.lists(shard, min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_folded_parts_are_the_whole(count_cases, given_shards, order):
+    whole = {}
+    for one in given_shards:
+        for name, case in one.items():
+            whole[name] = whole.get(name, []) + case
+    whole = {name: whole[name] for name in ("p1", "p2", "p10") if name in whole}
+    order.shuffle(given_shards)
+    found = parts.folded(
+        [part_of(count_cases, one) for one in given_shards], {"confusion": ("truth", "predicted", "count")}
+    )
+    wanted = part_of(count_cases, whole)
+    place = [found.roster.ids.index(name) for name in wanted.roster.ids]
+    assert found.roster.take(place) == wanted.roster
+    tallies, other = found.tallies["classification"].aligned(wanted.tallies["classification"])
+    assert tallies.take(np.array(place)) == other
+    rows = {(found.roster.ids[c], t, p): n for c, t, p, n in zip(*_columns(found.ledgers["confusion"]), strict=True)}
+    assert rows == {
+        (wanted.roster.ids[c], t, p): n for c, t, p, n in zip(*_columns(wanted.ledgers["confusion"]), strict=True)
+    }
+
+
+def _columns(ledger):
+    return [ledger.case.tolist(), *(ledger.columns[name].tolist() for name in ("truth", "predicted", "count"))]
+
+
+def test_a_part_is_stored_and_read(count_cases, tmp_path):
+    part = part_of(count_cases, {"p1": [("a", "b"), ("c", "c")], "p2": [("a", "a")]})
+    parts.write(part, tmp_path)
+    read = parts.read(tmp_path)
+    assert (read.roster, read.tallies, read.ledgers, read.facts) == (
+        part.roster,
+        part.tallies,
+        part.ledgers,
+        part.facts,
+    )
+
+
+def test_one_case_belongs_to_one_group(count_cases):
+    a, b = (part_of(count_cases, {"p1": [("a", "a")]}) for _ in range(2))
+    other = Part(Roster(("p1",), ("somebody",), dict(b.roster.tags), "person"), b.tallies, b.ledgers)
+    with pytest.raises(InputError, match=r"case 'p1' has group and tags .* one case belongs to one group"):
+        parts.folded([a, other])

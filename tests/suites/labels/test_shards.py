@@ -1,0 +1,186 @@
+"""Folders of shards: the same scores as one file, whatever is in which shard; a damaged one fails alone.
+
+Expected values: the same rows scored as one file; for codes, scikit-learn's definitions by counting here.
+"""
+
+import itertools
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import gnomon
+from gnomon.cli.main import main
+from gnomon.core.errors import InputError
+from gnomon.runs.run import load
+
+NAMES = ("sit", "walk", "run")
+
+
+def rows(n=300, seed=0):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 3, n)
+    said = np.where(rng.random(n) < 0.7, truth, rng.integers(0, 3, n))
+    return {
+        "id": [f"i{at}" for at in range(n)],
+        "label": [NAMES[code] for code in truth],
+        "group": [f"p{at % 7}" for at in range(n)],
+        "place": [("hip", "wrist")[at % 2] for at in range(n)],
+    }, {"id": [f"i{at}" for at in range(n)], "label": [NAMES[code] for code in said]}
+
+
+def spread(folder, columns, cuts, write):
+    folder.mkdir()
+    for at, (first, stop) in enumerate(itertools.pairwise(cuts)):
+        write({name: values[first:stop] for name, values in columns.items()}, folder / f"part{at}")
+
+
+def parquet(columns, path):
+    pq.write_table(pa.table(columns), path.with_suffix(".parquet"))
+
+
+def csv(columns, path):
+    lines = [",".join(columns), *(",".join(row) for row in zip(*columns.values(), strict=True))]
+    path.with_suffix(".csv").write_text("\n".join(lines) + "\n")
+
+
+def values(run):
+    return sorted(map(repr, run.scores))
+
+
+@pytest.mark.parametrize("write", [parquet, csv])
+@pytest.mark.parametrize("cuts", [(0, 300), (0, 100, 130, 300), tuple(range(0, 301, 10))])
+@pytest.mark.parametrize("executor", ["inline", "processes"])
+def test_shards_score_as_one_file(tmp_path, write, cuts, executor):
+    if executor == "processes" and (write is csv or len(cuts) > 5):
+        pytest.skip("one of each is enough")
+    truth, said = rows()
+    whole = gnomon.score("labels", truth, {"mine": said}, slice=("place",), out="none")
+    spread(tmp_path / "truth", truth, cuts, write)
+    spread(tmp_path / "said", said, cuts, write)
+    asked = {"slice": ("place",), "executor": executor, "out": str(tmp_path / "runs")}
+    found = gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"}, **asked)
+    assert values(found.runs[0]) == values(whole.runs[0])
+    assert found.runs[0].coverage["shards"] == {
+        "truth": len(cuts) - 1,
+        "scored": len(cuts) - 1,
+        "without predictions": 0,
+    }
+    assert found.runs[0].ledgers["confusion"] == whole.runs[0].ledgers["confusion"]
+    assert gnomon.verify(found.runs[0].path)
+
+
+@pytest.fixture
+def codes(tmp_path):
+    """Three people with a folder each, two shards of codes in it."""
+    rng = np.random.default_rng(3)
+    for person in ("anna", "ben", "cara"):
+        for side in ("truth", "said"):
+            (tmp_path / side / person).mkdir(parents=True)
+        for part in range(2):
+            truth = rng.integers(0, 3, 4000).astype(np.uint8)
+            said = np.where(rng.random(4000) < 0.8, truth, rng.integers(0, 3, 4000)).astype(np.uint8)
+            np.save(tmp_path / "truth" / person / f"{part}.npy", truth)
+            np.save(tmp_path / "said" / person / f"{part}.npy", said)
+    (tmp_path / "truth" / "classes.json").write_text(json.dumps(list(NAMES)))
+    return tmp_path
+
+
+def read_codes(folder):
+    columns = {"id": [], "label": [], "group": []}
+    for path in sorted(folder.glob("*/*.npy")):
+        for at, code in enumerate(np.load(path)):
+            columns["id"].append(f"{path.parent.name}/{path.stem}/{at}")
+            columns["label"].append(NAMES[code])
+            columns["group"].append(path.parent.name)
+    return columns
+
+
+def test_codes_score_as_the_table_that_they_stand_for(codes):
+    whole = gnomon.score("labels", read_codes(codes / "truth"), {"mine": read_codes(codes / "said")}, out="none")
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none")
+    assert values(found.runs[0]) == values(whole.runs[0])
+    assert found.runs[0].ledgers["confusion"] == whole.runs[0].ledgers["confusion"]
+    assert found.runs[0].roster.groups == ("anna", "ben", "cara")
+
+
+def test_codes_without_names_missing_ones_and_an_ignored_one(codes):
+    (codes / "truth" / "classes.json").write_text(json.dumps({"classes": ["sit", "walk", "run"], "ignore": 2}))
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none").runs[0]
+    truth = np.concatenate([np.load(path) for path in sorted((codes / "truth").glob("*/*.npy"))])
+    assert found.coverage["rows"]["scored"] == int((truth != 2).sum())
+    (codes / "truth" / "classes.json").unlink()
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none").runs[0]
+    assert found.tallies["classification"].axes["class"] == ("0", "1", "2")
+    path = codes / "said" / "ben" / "1.npy"
+    np.save(path, np.where(np.arange(4000) < 10, -1, np.load(path)).astype(np.int8))
+    asked = {"out": "none", "missing": "wrong"}
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked).runs[0]
+    assert found.coverage["rows"]["missing"] == 10
+    assert found.coverage["complete"]
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked | {"missing": "skip"}).runs[0]
+    assert found.coverage["rows"]["scored"] == len(truth) - 10
+
+
+def test_a_damaged_shard_fails_alone_and_is_done_when_it_is_mended(codes, capsys):
+    path = codes / "said" / "ben" / "1.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-7])
+    command = ["score", "labels", "--truth", str(codes / "truth"), "--predictions", f"mine={codes / 'said'}"]
+    command += ["--out", str(codes / "runs")]
+    with pytest.raises(SystemExit) as left:
+        main(command)
+    assert left.value.code == 1
+    said = capsys.readouterr()
+    assert "ben/1" in said.out + said.err
+    run = only(codes / "runs", complete=False)
+    cells = run.coverage["cells"]
+    assert (cells["total"], cells["done"]) == (6, 5)
+    assert "bytes of values, expected 4000" in cells["missing"][0]["why"]
+    path.write_bytes(whole)
+    with pytest.raises(SystemExit) as left:
+        main(command)
+    assert left.value.code == 0
+    events = [json.loads(line)["event"] for line in (codes / "runs/store/progress.jsonl").read_text().splitlines()]
+    second = events[len(events) - events[::-1].index("plan") - 1 :]
+    assert (second.count("found"), second.count("done")) == (5, 1)
+    expected = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none")
+    assert values(only(codes / "runs", complete=True)) == values(expected.runs[0])
+
+
+def only(folder, complete):
+    found = [load(path.parent) for path in folder.glob("labels-*/manifest.json")]
+    return next(run for run in found if run.coverage["complete"] is complete)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda f: shutil.rmtree(f / "said" / "ben"), "no predictions for shards of the truth: 'ben/0', 'ben/1'"),
+        (lambda f: shutil.rmtree(f / "truth" / "ben"), "shards that the truth does not have: 'ben/0', 'ben/1'"),
+        (lambda f: (f / "truth" / "x.csv").write_text("id,label\n"), "arrays of codes beside tables"),
+        (lambda f: (f / "truth" / "classes.json").write_text('["a", "a"]'), "expected a list of distinct names"),
+    ],
+)
+def test_what_does_not_fit_is_said_before_anything_is_done(codes, change, said):
+    change(codes)
+    with pytest.raises(InputError, match=said):
+        gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none")
+
+
+def test_a_folder_needs_a_folder_and_codes_have_no_columns(codes):
+    with pytest.raises(InputError, match="expected a folder of shards"):
+        gnomon.score("labels", codes / "truth", {"mine": {"id": ["a"], "label": ["b"]}}, out="none")
+    with pytest.raises(InputError, match="arrays of codes have no columns"):
+        gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, slice=("x",), out="none")
+
+
+def test_runs_of_shards_are_compared(codes):
+    other = codes / "other"
+    shutil.copytree(codes / "said", other)
+    np.save(other / "ben" / "0.npy", np.zeros(4000, np.uint8))
+    result = gnomon.score("labels", codes / "truth", {"mine": codes / "said", "theirs": other}, out="none")
+    assert "comparison" in result.tables
