@@ -83,9 +83,8 @@ class Name:
         if self.kind == "constant":
             return self.note
         if isinstance(self.value, ModuleType):
-            return inspect.getdoc(type(self.value).__call__) or self.value.__doc__ or ""
-        own = self.value.__doc__ if inspect.isclass(self.value) else inspect.getdoc(self.value)
-        return "" if own is None or _automatic(self.value, own) else inspect.cleandoc(own)
+            return _own(type(self.value).__call__)
+        return "" if _automatic(self.value) else _own(self.value)
 
     @property
     def signature(self) -> str:
@@ -101,9 +100,14 @@ class Name:
         return tuple(_members(self.value)) if self.kind == "class" else ()
 
 
-def _automatic(value: Any, doc: str) -> bool:
+def _own(value: Any) -> str:
+    """Return the docstring of something itself: one that is inherited speaks of something else."""
+    return inspect.cleandoc(value.__doc__ or "")
+
+
+def _automatic(value: Any) -> bool:
     """Say whether a docstring was made by dataclass and says nothing."""
-    return inspect.isclass(value) and is_dataclass(value) and doc.startswith(f"{value.__name__}(")
+    return inspect.isclass(value) and is_dataclass(value) and (value.__doc__ or "").startswith(f"{value.__name__}(")
 
 
 class _Bare(str):
@@ -243,15 +247,15 @@ def _members(kind: type) -> Iterator[Member]:
     seen: set[str] = set()
     for base in bases:
         for name, value in vars(base).items():
-            if not name.startswith("_") and name not in seen and (made := _member(kind, name, value)):
+            if not name.startswith("_") and name not in seen and (made := _member(name, value)):
                 seen.add(name)
                 yield made
 
 
-def _member(kind: type, name: str, value: Any) -> Member | None:
+def _member(name: str, value: Any) -> Member | None:
     if isinstance(value, property) or type(value).__name__ == "cached_property":
-        return Member(name, name, inspect.getdoc(value) or "", "property")
+        return Member(name, name, _own(value), "property")
     function = getattr(value, "__func__", value)
     if not inspect.isfunction(function):
         return None
-    return Member(name, f"{name}{signature(function)}", inspect.getdoc(getattr(kind, name)) or "", "method")
+    return Member(name, f"{name}{signature(function)}", _own(function), "method")

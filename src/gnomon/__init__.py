@@ -1,7 +1,8 @@
 """gnomon: one workbench for evaluating systems that perceive people and places through sensors.
 
 The verbs are ``score``, ``run``, ``compare``, ``search``, ``ablate``, ``audit`` and ``load``; each returns an object
-that prints as a table. Everything is loaded when first used: importing gnomon loads no numerical library.
+that prints as a table. ``verify`` returns the checks that it made of runs. Everything is loaded when first used:
+importing gnomon loads no numerical library.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.api import Result, audit, compare, load, run, score
+    from gnomon.api import Result, audit, compare, load, run, score, verify
     from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError
-    from gnomon.runs.verify import verify
     from gnomon.tuning import ablate, search
 
 _HOMES = {
@@ -23,7 +23,7 @@ _HOMES = {
     "Result": "gnomon.api",
     "search": "gnomon.tuning",
     "ablate": "gnomon.tuning",
-    "verify": "gnomon.runs.verify",
+    "verify": "gnomon.api",
     "GnomonError": "gnomon.core.errors",
     "InputError": "gnomon.core.errors",
     "IntegrityError": "gnomon.core.errors",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from gnomon.runs.run import Run
+    from gnomon.runs.verify import Check
 
 
 @dataclass(frozen=True)
@@ -360,6 +361,28 @@ def audit(*runs: Any, fail_on: str | None = None) -> Result:
     return Result(loaded, tables(report), {"audit": report.record(on), "report": report})
 
 
+def verify(*runs: str | os.PathLike[str]) -> list[Check]:
+    """Check that runs agree with themselves: hashes, identities, every score derived again.
+
+    Parameters
+    ----------
+    runs
+        Run directories, or folders of runs.
+
+    Returns
+    -------
+    list of Check
+        What was looked at in one run after the other; ``run`` of each says in which. A run can be trusted when every
+        check of it has ``passed``.
+    """
+    from gnomon.runs.verify import verify as verify_run
+
+    folders = list(dict.fromkeys(path for item in runs for path in find_runs(item)))
+    if not folders:
+        raise InputError(f"no run in {', '.join(map(str, runs)) or 'what was given'}")
+    return [replace(check, run=os.fspath(folder)) for folder in folders for check in verify_run(folder)]
+
+
 def load(*runs: Any) -> Result:
     """Read runs back (run directories, or folders of runs) and make their tables."""
     loaded = [run for item in runs for run in _runs_of(item)]
@@ -371,7 +394,7 @@ def load(*runs: Any) -> Result:
 def find_runs(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the run directories at or directly under a folder."""
     path = Path(folder)
-    if (path / "manifest.json").is_file():
+    if any((path / mark).is_file() for mark in ("manifest.json", "seal.sha256")):
         return [path]
     if not path.is_dir():
         raise InputError(f"{path} is neither a run directory nor a folder of runs")

@@ -4,6 +4,7 @@ import ast
 import re
 import shlex
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
@@ -78,6 +79,32 @@ def test_every_public_name_has_a_text_and_a_place(pages):
     assert silent == []
     for name in names.every():
         assert name.name in pages[api.address(name.module)].ids, name.dotted
+
+
+def test_a_text_that_is_only_inherited_is_none():
+    """Python's own words for what has none ("Call self as a function.") say nothing to a reader."""
+
+    class Room(ModuleType):
+        def __call__(self):
+            return None
+
+    class Named(dict):
+        """A class."""
+
+        def get(self, key, default=None):
+            return default
+
+    assert names.Name("gnomon", "room", Room("room", "A room."), "").doc == ""
+    named = names.Name("gnomon", "Named", Named, "")
+    assert [(part.name, part.doc) for part in named.members] == [("get", "")]
+
+
+def test_the_text_of_the_package_names_its_verbs():
+    import gnomon
+
+    verbs = {name.name for name in names.public("gnomon") if name.name in gnomon.__all__ and name.kind == "function"}
+    assert {"score", "audit", "verify"} < verbs
+    assert sorted(verb for verb in verbs if f"``{verb}``" not in gnomon.__doc__) == []
 
 
 def _silent(part):

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from gnomon.runs.verify import Check
 
 
 @click.command(help="Check that runs agree with themselves; exit code 1 when one does not.")
@@ -10,15 +15,12 @@ import click
 @click.option("--json", "json_", is_flag=True, help="Machine output on stdout.")
 def command(runs: tuple[str, ...], json_: bool) -> int:
     """Verify runs."""
-    from gnomon.api import find_runs
+    from gnomon.api import verify
     from gnomon.cli.output import emit
-    from gnomon.core.errors import InputError
-    from gnomon.runs.verify import verify
 
-    folders = [path for item in runs for path in find_runs(item)]
-    if not folders:
-        raise InputError(f"no run in {', '.join(runs)}")
-    results = {str(folder): verify(folder) for folder in folders}
+    results: dict[str, list[Check]] = {}
+    for check in verify(*runs):
+        results.setdefault(check.run, []).append(check)
     passed = all(check.passed for checks in results.values() for check in checks)
     if json_:
         rows = {

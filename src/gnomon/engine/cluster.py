@@ -8,9 +8,10 @@ without taking the worker along.
 Where the store is seen from the worker (a file system that machines share), the result is written there and only a
 short reply travels. Where it is not, the worker has a store of its own beside its scratch space: it makes what a cell
 needs for itself, and the result of the cell travels back, within a bound. Data that was given by its address and that
-a worker does not see is fetched by the worker itself (:mod:`gnomon.intake.remote`). A scheduler that goes away is waited for;
-what it held is handed out again. Whoever does a node takes its lock and publishes by renaming, so that no result is
-stored twice, whatever happened.
+a worker does not see is fetched by the worker itself (:mod:`gnomon.intake.remote`).
+
+A scheduler that goes away is waited for; what it held is handed out again. Whoever does a node takes its lock and
+publishes by renaming, so that no result is stored twice, whatever happened.
 """
 
 from __future__ import annotations

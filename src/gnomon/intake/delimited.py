@@ -22,7 +22,7 @@ import pyarrow.csv as arrow_csv
 
 from gnomon.core.errors import InputError
 from gnomon.intake.faults import reason, shown
-from gnomon.intake.header import check_columns, read_header
+from gnomon.intake.header import check_columns, read_header, separated
 from gnomon.intake.limits import MIB, Limits
 from gnomon.intake.streams import Stream
 
@@ -120,7 +120,8 @@ class _Rows:
         row, width, column = _ROW.search(message), _WIDTH.search(message), _COLUMN.search(message)
         where = shown(self.path) + (f": row {int(row[1]) + 1}" if row else "")
         if width:
-            return f"{where}: {width[2]} cells, expected {width[1]} as in the header; quote cells that hold a delimiter"
+            hint = separated(self.names) or "quote cells that hold a delimiter"
+            return f"{where}: {width[2]} cells, expected {width[1]} as in the header; {hint}"
         if column and int(column[1]) < len(self.names):
             where += f": column {shown(self.names[int(column[1])])!r}"
         if "UTF8" in message:

@@ -8,11 +8,14 @@ Whatever a protocol's library raises ends as one line that names the address, wi
 from __future__ import annotations
 
 import errno
+import re
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import unquote
@@ -29,10 +32,12 @@ MOST_FILES = 100_000
 """The most files of a folder."""
 DEEPEST = 32
 AT_ONCE = 8
+YOUNG = 2.0
+"""Seconds in which a file that is dated in seconds may change unseen."""
 FULL = (errno.ENOSPC, errno.EDQUOT)
-VERSIONS = frozenset(
-    "etag md5 md5hash content-md5 content_md5 digest crc32c checksum sha256 generation version_id versionid oid commit "
-    "last-modified last_modified lastmodified mtime modified updated created date_time".split()
+VERSIONS = re.compile(
+    r"etag|md5(hash)?|content[-_]md5|digest|crc32c|checksum|sha256|generation|version_?id|oid|commit|"
+    r"last[-_]?modified|[mc]time|modified|updated|created|date_time"
 )
 """What file systems call that by which a file is known to have changed, in small letters."""
 
@@ -42,7 +47,7 @@ class Entry:
     """A remote file: its path in what was asked for (empty: it is that itself), and what is told of it."""
 
     name: str
-    path: str
+    path: str = field(repr=False)
     size: int | None
     facts: Mapping[str, str]
 
@@ -51,8 +56,8 @@ class Entry:
 class Remote:
     """What lies at an address: one file, or a folder of files."""
 
-    url: str
-    system: Any
+    url: str = field(repr=False)
+    system: Any = field(repr=False)
     entries: tuple[Entry, ...]
 
     @property
@@ -87,7 +92,7 @@ class Remote:
 
         most = DEFAULT.raised().max_file_bytes
         _check_size(self.url, entry, entry.size or 0, most)
-        bound = Callback(hooks={"most": lambda size, value, **_: _check_size(self.url, entry, value, most)})
+        bound = Callback(hooks={"most": lambda _, value, **__: _check_size(self.url, entry, value, most)})
         self.system.get_file(entry.path, str(target), callback=bound)
         if not target.is_file():
             raise WorkError(
@@ -177,9 +182,20 @@ def _asked(system: Any, entry: Entry) -> Entry:
 
 
 def _entry(name: str, path: str, about: Mapping[str, Any]) -> Entry:
-    facts = {key.lower(): str(value) for key, value in about.items() if key.lower() in VERSIONS and value is not None}
+    told = {key.lower(): str(value) for key, value in about.items() if value is not None}
+    facts = {key: value for key, value in told.items() if VERSIONS.fullmatch(key)}
+    if set(facts) == {"last-modified"} and _young(facts["last-modified"]):
+        facts = {}
     size = about.get("size")
     return Entry(name, path, None if size is None else int(size), facts)
+
+
+def _young(stamp: str) -> bool:
+    """Tell whether a file was changed so lately that a second change may bear the same stamp, which is in seconds."""
+    try:
+        return time.time() - parsedate_to_datetime(stamp).timestamp() < YOUNG
+    except ValueError:
+        return True
 
 
 def _each(system: Any, do: Callable[[Entry], Any], entries: Iterable[Entry]) -> list[Any]:

@@ -57,9 +57,9 @@ def read_header(stream: Stream, delimiter: str, limits: Limits) -> list[str]:
         if found is not None:
             break
         if len(data) > limits.max_line_bytes:
+            hint = _suspected(data, delimiter) or "close its quotes or shorten it"
             raise InputError(
-                f"{shown(stream.path)}: row 1: the header is longer than {limits.max_line_bytes} bytes; "
-                "close its quotes or shorten it"
+                f"{shown(stream.path)}: row 1: the header is longer than {limits.max_line_bytes} bytes; {hint}"
             )
         size = len(data)
     names, used = found
@@ -82,14 +82,20 @@ def _split_header(
     except csv.Error as error:
         if not final:
             return None
-        hint = separated([content.getvalue().strip().partition("\n")[0]]) if delimiter not in _first(content) else ""
-        raise InputError(f"{shown(path)}: row 1: the header cannot be parsed ({reason(error)}); {hint or 'fix it'}") from error
+        hint = _suspected(data, delimiter) or "fix it"
+        raise InputError(f"{shown(path)}: row 1: the header cannot be parsed ({reason(error)}); {hint}") from error
     used = start + len(content.getvalue()[: content.tell()].encode("utf-8", "surrogateescape"))
     if used >= len(data) and not final:
         return None
     if record is None:
         raise InputError(f"{shown(path)}: no header row: the file holds only blank lines; name the columns in row 1")
     return [name.strip() for name in record], used
+
+
+def _suspected(data: bytes, delimiter: str) -> str:
+    """Say by what a table seems to be separated whose first line does not hold its delimiter."""
+    first = data.removeprefix(_BOM).lstrip().split(b"\n", 1)[0].decode("utf-8", "replace").strip()
+    return "" if delimiter in first else separated([first])
 
 
 def _check_names(names: Sequence[str], path: str | os.PathLike[str], limits: Limits) -> None:

@@ -151,10 +151,8 @@ def _locked(home: Path, url: str) -> Iterator[None]:
     except OSError as error:
         if error.errno in fetching.FULL:
             raise WorkError(fetching.full(url, "it could not be written")) from error
-        raise WorkError(
-            f"{cleaned(url)}: no copy can be kept in {home.parent} ({error.strerror or error}); set {CACHE} to a folder "
-            "that can be written to"
-        ) from error
+        why = f"no copy can be kept in {home.parent} ({error.strerror or error})"
+        raise WorkError(f"{cleaned(url)}: {why}; set {CACHE} to a folder that can be written to") from error
 
 
 def _records(home: Path) -> Iterator[Known]:

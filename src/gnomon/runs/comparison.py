@@ -227,7 +227,11 @@ def with_best(table: Table, runs: Sequence[Run]) -> Table:
         for row in marked:
             if winner and row["system"].value == winner:
                 row[column.key] = replace(row[column.key], mark="best")
-    notes = (*table.notes, f"marked (*, bold): the best, and {TOLD}") if marked != [dict(row) for row in table.rows] else table.notes
+    notes = (
+        (*table.notes, f"marked (*, bold): the best, and {TOLD}")
+        if marked != [dict(row) for row in table.rows]
+        else table.notes
+    )
     return replace(table, rows=tuple(marked), notes=notes)
 
 

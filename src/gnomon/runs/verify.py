@@ -35,6 +35,8 @@ class Check:
     name: str
     problems: tuple[str, ...]
     detail: str = ""
+    run: str = ""
+    """The directory of the run, where several may have been checked."""
 
     @property
     def passed(self) -> bool:

@@ -13,7 +13,7 @@ Conventions
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,16 +28,14 @@ from gnomon.numerics import segments as kernel
 from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
 from gnomon.runs.run import Run
+from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.envelopes import Signals, envelope
-from gnomon.suites.events.files import TruthCase
 from gnomon.suites.events.lanes import Spans, error_spans, label_lanes, lane, timeline, unused
-from gnomon.suites.events.times import Stretch, show
+from gnomon.suites.events.times import show
 
 MOST_STRETCHES = 4_000_000
 MOST_LABELS = 1 << 16
 SIDES = ("truth", "returned")
-
-Stretches = Sequence[Stretch[float]]
 
 
 @dataclass
@@ -48,24 +46,30 @@ class Keeper:
     _signals: dict[str, Signals] = field(default_factory=dict)
 
     def files(
-        self, cases: Sequence[TruthCase], results: Mapping[str, Stretches], tallies: Mapping[str, Tallies]
+        self, ids: Sequence[str], recording: Callable[[int], Recording | None], tallies: Mapping[str, Tallies]
     ) -> dict[str, bytes]:
-        """Return the file of a run that holds its exhibits; none where none are asked for."""
-        if not self.most or not cases:
+        """Return the file of a run that holds its exhibits; none where none are asked for.
+
+        Recordings are asked for by their place among ``ids``, the worst first; None is one that cannot be shown.
+        """
+        if not self.most or not ids:
             return {}
         shares = wrong_shares(tallies["recognition"])
-        worst = sorted(range(len(cases)), key=lambda i: (-shares[i], cases[i].id))[: self.most]
+        worst = sorted(range(len(ids)), key=lambda i: (-shares[i], ids[i]))[: self.most]
         kept: list[Exhibit] = []
         room = MOST_STRETCHES
         for place in worst:
-            case = cases[place]
-            room -= len(case.stretches) + len(results[case.id])
-            labels = {stretch.label for side in (case.stretches, results[case.id]) for stretch in side}
+            one = recording(place)
+            if one is None:
+                continue
+            room -= len(one.truth) + len(one.returned)
+            labels = {*one.truth.classes, *one.returned.classes}
             if (room >= 0 or not kept) and len(labels) < MOST_LABELS:
-                kept.append(self._exhibit(case, results[case.id], sorted(labels, key=natural_key), shares[place]))
-        return {exhibits.NAME: exhibits.pack(kept, len(cases))}
+                kept.append(self._exhibit(one, sorted(labels, key=natural_key), shares[place]))
+        return {exhibits.NAME: exhibits.pack(kept, len(ids))}
 
-    def _exhibit(self, case: TruthCase, returned: Stretches, labels: list[str], share: float) -> Exhibit:
+    def _exhibit(self, one: Recording, labels: list[str], share: float) -> Exhibit:
+        case = one.case
         if case.id not in self._signals:
             self._signals[case.id] = envelope(case)
         signals, arrays, note = self._signals[case.id]
@@ -78,10 +82,9 @@ class Keeper:
         }
         place = {label: index for index, label in enumerate(labels)}
         sides: dict[str, Array] = {}
-        for name, side in zip(SIDES, (case.stretches, returned), strict=True):
-            sides[f"{name}_start"] = np.array([stretch.start for stretch in side], dtype=np.float64)
-            sides[f"{name}_end"] = np.array([stretch.end for stretch in side], dtype=np.float64)
-            sides[f"{name}_code"] = np.array([place[stretch.label] for stretch in side], dtype=np.uint16)
+        for name, side in zip(SIDES, (one.truth, one.returned), strict=True):
+            code = np.array([place[label] for label in side.classes], dtype=np.uint16)
+            sides |= {f"{name}_start": side.starts, f"{name}_end": side.ends, f"{name}_code": code[side.codes]}
         told = f"{100 * share:.3g} % of the window is wrong"
         return Exhibit(join((case.id,)), data, {**sides, **arrays}, float(share), told)
 

@@ -86,7 +86,7 @@ def further(edit: bool = True) -> tuple[Measure, ...]:
         ward.FalseAlarmsPerHour("total"),
         ward.FalseAlarmsPerHour("null"),
         matching.CollarF1(),
-        *(segmentation.SegmentalF1(at) for at in (0.1, 0.25, 0.5)),
+        *((segmentation.SegmentalF1 if edit else segmentation.RunF1)(at) for at in (0.1, 0.25, 0.5)),
         *((segmentation.EditScore(),) if edit else ()),
         *(matching.LatencyWithin(seconds) for seconds in (1.0, 2.0, 5.0)),
         matching.OnsetError(),

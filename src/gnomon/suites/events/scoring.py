@@ -6,29 +6,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
-from gnomon.core.measure import Measure, by_family
-from gnomon.core.signals import Intervals
-from gnomon.core.tallies import Tallies, natural_key
+from gnomon.core.tallies import natural_key
+from gnomon.engine.job import Job
+from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.runs.content import column_digest
+from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import exhibits, files, perfboard, summaries
+from gnomon.suites.events import columns, exhibits, files, perfboard, summaries, tallying
+from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.protocol import POOLED, protocol
 from gnomon.suites.events.times import Stretch, place
 
 Results = Mapping[str, Sequence[Stretch[float]]]
 RECORDING = "recording"
-MOST_EDITED = 100_000
-"""Above this many events in one recording there is no edit score, which compares each with every return."""
 SUBJECTS = ("subject", "subject.id", "subject.name")
 
 
@@ -41,8 +40,12 @@ class System:
     results: Results
 
 
-def score(options: ScoreOptions) -> list[Evaluation]:
-    """Score every given system in every asked variant."""
+def score(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score every given system in every asked variant; folders of shards are scored shard by shard."""
+    if any(map(is_folder, options.truth)):
+        from gnomon.suites.events import shards
+
+        return shards.score(options)
     if options.export_perfboard:
         perfboard.check(
             options.export_perfboard, [*options.truth, *(path for _, path in map(named, options.predictions))]
@@ -50,27 +53,86 @@ def score(options: ScoreOptions) -> list[Evaluation]:
     cases = files.read_truth(*options.truth)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    systems = [System(name, path, _results(path, cases, options)) for name, path in sources]
+    systems = [System(name, path, results_of(path, cases, options)) for name, path in sources]
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
-    evaluations = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
+    found = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
     if options.export_perfboard:
         perfboard.write(options.export_perfboard, cases, systems, options.variant)
-    return evaluations
+    return found
 
 
 def evaluate(
     cases: Sequence[files.TruthCase], system: System, options: ScoreOptions, keeper: exhibits.Keeper
 ) -> list[Evaluation]:
     """Tally one system in every asked variant, and keep its worst recordings."""
-    cases, system = _foreground(cases, system, options.background)
+    cases, system = foreground(cases, system, options.background)
     scored = [case for case in cases if case.id in system.results]
-    roster = _roster(scored, level(cases, options.group), options)
-    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
-    found = [_evaluation(cases, scored, roster, system, variant, options) for variant in variants]
-    return [replace(one, files=keeper.files(scored, system.results, one.tallies)) for one in found]
+    roster = roster_of(scored, level(cases, options.group), options.slice)
+    found = recordings(scored, system)
+    part = tallying.tallied(roster, found, tallying.asked(options.variant), **told(cases))
+    content = {
+        "data": data_digest(cases, roster.level),
+        "table": _table(scored, system.results),
+        "coverage": coverage([case.id for case in cases], roster, options),
+        "inputs": tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
+    }
+    ids = [case.id for case in scored]
+    return [
+        replace(one, **content, files=keeper.files(ids, found.__getitem__, one.tallies))
+        for one in evaluations(part, part.facts, system.name, system.where, options)
+    ]
 
 
-def _foreground(
+def evaluations(
+    part: Part, facts: Mapping[str, Any], system: str, where: str, options: ScoreOptions
+) -> list[Evaluation]:
+    """Make the evaluations of what was tallied, one of each asked variant; the content of both sides is left open."""
+    made = []
+    ledgers = dict(part.ledgers)
+    edges = ledgers.pop(summaries.EDGES, None)
+    for variant in tallying.asked(options.variant):
+        pooled = variant == "published"
+        settled = protocol(
+            [POOLED] if pooled else facts["true"],
+            variant,
+            options.classes,
+            options.slice,
+            part.roster.level,
+            edit=facts["longest"] <= tallying.MOST_EDITED,
+            background=options.background,
+        )
+        made.append(
+            Evaluation(
+                protocol=settled,
+                suite="events",
+                system=system,
+                roster=part.roster,
+                tallies=tallying.of_variant(part, variant),
+                data="",
+                table=pa.table({}),
+                findings=_findings(facts, where),
+                options={**opt.record(replace(options, predictions=(where,))), "group": part.roster.level},
+                ledgers={} if pooled else ledgers,
+                facts={} if edges is None or pooled else summaries.facts(facts, edges, len(part.roster)),
+            )
+        )
+    return made
+
+
+def recordings(cases: Sequence[files.TruthCase], system: System) -> list[Recording]:
+    """Return what is true of cases and what was returned, as columns."""
+    return [Recording(case, columns.of(case.stretches), columns.of(system.results[case.id])) for case in cases]
+
+
+def told(cases: Sequence[files.TruthCase]) -> dict[str, Any]:
+    """Return what the truth says of all cases, scored or not: its classes, and the most events of a recording."""
+    return {
+        "true": sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key),
+        "longest": max((len(case.stretches) for case in cases), default=0),
+    }
+
+
+def foreground(
     cases: Sequence[files.TruthCase], system: System, background: Sequence[str]
 ) -> tuple[Sequence[files.TruthCase], System]:
     """Leave out stretches that say that nothing happens."""
@@ -84,66 +146,7 @@ def _foreground(
     return [replace(case, stretches=kept(case.stretches)) for case in cases], replace(system, results=results)
 
 
-def _evaluation(
-    cases: Sequence[files.TruthCase],
-    scored: Sequence[files.TruthCase],
-    roster: Roster,
-    system: System,
-    variant: str,
-    options: ScoreOptions,
-) -> Evaluation:
-    pooled = variant == "published"
-    true = sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key)
-    classes = [POOLED] if pooled else true
-    longest = max(len(case.stretches) for case in cases)
-    edit = longest <= MOST_EDITED
-    settled = protocol(
-        classes, variant, options.classes, options.slice, roster.level, edit=edit, background=options.background
-    )
-    return Evaluation(
-        protocol=settled,
-        suite="events",
-        system=system.name,
-        roster=roster,
-        tallies=_tallies(settled.measures, scored, system, pooled),
-        data=_data_digest(cases, roster.level),
-        table=_table(scored, system.results),
-        coverage=_coverage(cases, scored, options),
-        findings=_findings(scored, system, true),
-        inputs=tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
-        options={**opt.record(replace(options, predictions=(system.where,))), "group": roster.level},
-        ledgers={} if pooled else summaries.ledgers(scored, system.results),
-        facts={} if pooled else summaries.facts(scored, system.results, len(true)),
-    )
-
-
-def _tallies(
-    measures: Sequence[Measure], scored: Sequence[files.TruthCase], system: System, pooled: bool
-) -> dict[str, Tallies]:
-    """Tally every case once for each family of measures."""
-    families = by_family(measures)
-    rows: dict[str, list[Tallies]] = {name: [] for name in families}
-    for case in scored:
-        truth, found = (signal(side, case, pooled) for side in (case.stretches, system.results[case.id]))
-        for name, measure in families.items():
-            rows[name].append(measure.tally(truth, found))
-    if not scored:  # every cell failed: nothing to sum, everything undefined
-        empty = Intervals(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), (), (0.0, 1.0))
-        rows = {name: [measure.tally(empty, empty).take(slice(0, 0))] for name, measure in families.items()}
-    return {name: Tallies.stack(parts) for name, parts in rows.items()}
-
-
-def signal(stretches: Sequence[Stretch[float]], case: files.TruthCase, pooled: bool) -> Intervals:
-    """Return stretches as a signal; pooled, every label is the one class of the published variant."""
-    names = [POOLED if pooled else stretch.label for stretch in stretches]
-    classes = tuple(sorted(set(names), key=natural_key))
-    place_of = {label: index for index, label in enumerate(classes)}
-    codes = np.array([place_of[name] for name in names], dtype=np.int64)
-    starts, ends = (np.array([s[side] for s in stretches], dtype=np.float64) for side in (0, 1))
-    return Intervals(starts, ends, codes, classes, case.window)
-
-
-def _results(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions) -> dict[str, list[Stretch[float]]]:
+def results_of(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions) -> dict[str, list[Stretch[float]]]:
     given = dict(files.read_predictions(path))
     if files.ONLY in given:
         if len(cases) != 1:
@@ -164,10 +167,11 @@ def _results(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions)
     return {name: list(place(items, known[name].zone, f"{path}: {name}")) for name, items in given.items()}
 
 
-def _roster(cases: Sequence[files.TruthCase], chosen: str, options: ScoreOptions) -> Roster:
-    check_slices(cases, options.slice)
+def roster_of(cases: Sequence[files.TruthCase], chosen: str, slices: Sequence[str]) -> Roster:
+    """Return who cases are; a level is a tag, or the recording itself."""
+    check_slices(cases, slices)
     groups = tuple(case.id if chosen == RECORDING else case.tags[chosen] for case in cases)
-    tags = {name: tuple(case.tags[name] for case in cases) for name in options.slice}
+    tags = {name: tuple(case.tags[name] for case in cases) for name in slices}
     return Roster(tuple(join((case.id,)) for case in cases), groups, tags, chosen)
 
 
@@ -191,7 +195,8 @@ def _no_tag(name: str, cases: Sequence[files.TruthCase]) -> InputError:
     return InputError(f"no tag {name!r} in every case; every case has {some(known) or 'none'}")
 
 
-def _data_digest(cases: Sequence[files.TruthCase], level: str) -> str:
+def data_digest(cases: Sequence[files.TruthCase], level: str) -> str:
+    """Return the fingerprint of cases and their truth."""
     ids = [case.id for case in cases for _ in case.stretches]
     rows = [stretch for case in cases for stretch in case.stretches]
     windows = [edge for case in cases for edge in case.window]
@@ -213,29 +218,24 @@ def _table(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
     return pa.table({name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(kinds.items())})
 
 
-def _coverage(
-    cases: Sequence[files.TruthCase], scored: Sequence[files.TruthCase], options: ScoreOptions
-) -> dict[str, Any]:
-    known = {case.id for case in scored}
-    missing = [case.id for case in cases if case.id not in known]
+def coverage(truth: Sequence[str], scored: Roster, options: ScoreOptions) -> dict[str, Any]:
+    """Return which cases of the truth were scored."""
+    known = set(scored.ids)
+    missing = [case for case in truth if join((case,)) not in known]
     return {
         "complete": not missing,
-        "cases": {"truth": len(cases), "scored": len(scored), "missing": missing},
+        "cases": {"truth": len(truth), "scored": len(scored), "missing": missing},
         "policy": {"missing": options.missing},
     }
 
 
-def _findings(scored: Sequence[files.TruthCase], system: System, true: Sequence[str]) -> tuple[Finding, ...]:
+def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
     found = []
-    returned = {s.label for items in system.results.values() for s in items}
-    unknown = sorted(returned - set(true), key=natural_key)
+    unknown = sorted(set(facts["returned"]) - set(facts["true"]), key=natural_key)
     if unknown:
         evidence = f"{counted(len(unknown), 'returned label')} never true: {some(unknown)}"
-        found.append(Finding("labels-never-true", "warning", system.where, evidence, "check their spelling"))
-    outside = sum(
-        s.start < case.window[0] or s.end > case.window[1] for case in scored for s in system.results[case.id]
-    )
-    if outside:
-        evidence = f"{counted(outside, 'return')} beyond the window, cut there"
-        found.append(Finding("outside-window", "info", system.where, evidence, "check windows and time zones"))
+        found.append(Finding("labels-never-true", "warning", where, evidence, "check their spelling"))
+    if facts["outside"]:
+        evidence = f"{counted(facts['outside'], 'return')} beyond the window, cut there"
+        found.append(Finding("outside-window", "info", where, evidence, "check windows and time zones"))
     return tuple(found)

@@ -53,7 +53,9 @@ def score(options: ScoreOptions) -> Job:
         if not shards.is_folder(source.content):
             raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
         found = shards.listed(source.content, SUFFIXES)
-        pairs = shards.paired(truth, found, source.where, missing=options.missing, offers=OFFERS)
+        # Labels of the truth count even where windows are left out, so that a shard without predictions is read, too.
+        missing = "wrong" if options.missing == "skip" else options.missing
+        pairs = shards.paired(truth, found, source.where, missing=missing, offers=OFFERS)
         given.append(Given(source.name, source.where, pairs))
     settings = {name: getattr(options, name) for name in SETTINGS} | _surveyed(truth, options)
     job = sharding.job(
@@ -61,7 +63,7 @@ def score(options: ScoreOptions) -> Job:
         given,
         settings,
         options,
-        lambda one, read, outcome: _evaluation(one, read, outcome, options, len(truth)),
+        lambda one, read, outcome: _evaluation(one, read, outcome, options),
     )
 
     def assembled(outcome: Outcome) -> Sequence[Evaluation]:
@@ -124,16 +126,14 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     parts.write(replace(scoring.tallied(answers), facts=facts), out)
 
 
-def _evaluation(
-    given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions, total: int
-) -> Evaluation:
+def _evaluation(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions) -> Evaluation:
     """Fold the parts of a system."""
     if not read:
         raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
     every = [part for _, part in read]
     counted = {name: COUNTED for part in every for name in part.ledgers}
     tasks = _tasks(every, given.where)
-    whole_set = outcome.complete and len(read) == total
+    lacking = sum(predictions is None for _, _, predictions in given.shards)
     asked = {(task.metric, task.dataset) for task in tasks}
     if not outcome.complete:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
@@ -145,8 +145,8 @@ def _evaluation(
         table=sharding.table(read),
         coverage={
             **made.coverage,
-            "complete": bool(made.coverage["complete"]) and whole_set,
-            "shards": {"truth": total, "scored": len(read), "without predictions": total - len(given.shards)},
+            "complete": bool(made.coverage["complete"]) and outcome.complete,
+            "shards": {"truth": len(given.shards), "scored": len(read), "without predictions": lacking},
             "cells": outcome.coverage(),
         },
     )

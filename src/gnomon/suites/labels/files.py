@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from gnomon.core.errors import InputError, some
 from gnomon.core.signals import NONE, Labels, LabelSets
 from gnomon.core.tallies import Array, natural_key
+from gnomon.intake.header import separated
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.suites.labels.options import ScoreOptions
@@ -149,9 +150,10 @@ def describe(source: Source) -> dict[str, Any]:
 def _need(table: pa.Table, source: Source, names: Sequence[str]) -> None:
     lacking = [name for name in names if name not in table.column_names]
     if lacking:
+        hint = separated(table.column_names, lacking)
         raise InputError(
             f"{source.where}: no column {some(lacking)}; expected {', '.join(names)}, "
-            f"but the table has {some(table.column_names, show=12)}"
+            f"but the table has {some(table.column_names, show=12)}{'; ' if hint else ''}{hint}"
         )
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gnomon.core import options as opt
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, some
 from gnomon.core.partition import ALL, TRAIN
 from gnomon.core.samples import Samples
 from gnomon.core.systems import Spec, split
@@ -45,6 +45,7 @@ def run(options: RunOptions) -> Job:
     chosen = {spec.text: spec for spec in map(systems.checked, split(options.systems))}
     if not chosen:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
+    _fed(chosen, features, truth, asked)
     folds = cells.place(truth.groups, options.folds, options.seed, options, asked.group)
     dealt = options.part in (ALL, TRAIN)
     scheme = _scheme(truth, asked, features, options)
@@ -69,6 +70,18 @@ def run(options: RunOptions) -> Job:
     plan = Plan(_cell(spec, fold, task, data, options) for spec in chosen.values() for fold, task in tasks.items())
     given = _inputs(options, features)
     return Job(plan, lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up, given))
+
+
+def _fed(chosen: Mapping[str, Spec], features: list[str], truth: files.Truth, asked: ScoreOptions) -> None:
+    """Refuse systems that learn from features where there are none; trivial baselines need none."""
+    hungry = [] if features else [spec.text for spec in chosen.values() if not systems.trivial(spec.name)]
+    if hungry:
+        rest = f" (not numeric: {some(truth.unused)})" if truth.unused else ""
+        raise InputError(
+            f"{truth.source.where}: no numeric column for {some(hungry)} to learn from, besides {files.ID}, "
+            f"{files.LABEL}, {asked.group} and slices{rest}; add feature columns, or choose systems that need none "
+            "(--systems majority,stratified)"
+        )
 
 
 def _scheme(truth: files.Truth, asked: ScoreOptions, features: list[str], options: RunOptions) -> dict[str, Any]:

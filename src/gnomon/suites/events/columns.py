@@ -1,0 +1,77 @@
+"""Stretches of one recording as columns: what is tallied of a recording, however many stretches it has.
+
+Classes are those in use, in natural order. A recording is its case with what is true and what was returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gnomon.core.signals import Intervals
+from gnomon.core.tallies import Array, natural_key
+from gnomon.suites.events.files import TruthCase
+from gnomon.suites.events.protocol import POOLED
+from gnomon.suites.events.times import Stretch
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Starts and ends in seconds, codes into ``classes``, and scores, NaN where none was given."""
+
+    starts: Array
+    ends: Array
+    codes: Array
+    classes: tuple[str, ...]
+    scores: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @property
+    def scored(self) -> bool:
+        """Whether every stretch has a score."""
+        return not len(self) or (self.scores is not None and not np.isnan(self.scores).any())
+
+    def signal(self, window: tuple[float, float], *, pooled: bool = False, scores: bool = False) -> Intervals:
+        """Return the stretches as a signal; pooled, every label is the one class of the published variant."""
+        kept = self.scores if scores and len(self) else None
+        if pooled:
+            return Intervals(self.starts, self.ends, np.zeros_like(self.codes), (POOLED,) * bool(len(self)), window)
+        return Intervals(self.starts, self.ends, self.codes, self.classes, window, kept)
+
+    def beyond(self, window: tuple[float, float]) -> int:
+        """Count stretches that reach out of a window."""
+        return int(((self.starts < window[0]) | (self.ends > window[1])).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """A case, what is true of it and what was returned."""
+
+    case: TruthCase
+    truth: Columns
+    returned: Columns
+
+
+def of(stretches: Sequence[Stretch[float]]) -> Columns:
+    """Return stretches as columns."""
+    starts, ends = (np.array([stretch[side] for stretch in stretches], dtype=np.float64) for side in (0, 1))
+    names = sorted({stretch.label for stretch in stretches}, key=natural_key)
+    place = {label: index for index, label in enumerate(names)}
+    codes = np.array([place[stretch.label] for stretch in stretches], dtype=np.int64)
+    given = [np.nan if stretch.score is None else stretch.score for stretch in stretches]
+    return Columns(starts, ends, codes, tuple(names), np.array(given, dtype=np.float64))
+
+
+def named(starts: Array, ends: Array, codes: Array, names: Sequence[str], without: Collection[str] = ()) -> Columns:
+    """Return stretches whose codes are places in a list of names, without those of some names."""
+    used = [int(code) for code in np.unique(codes)]
+    wanted = sorted((code for code in used if names[code] not in without), key=lambda code: natural_key(names[code]))
+    place = np.full(max(used, default=0) + 1, -1, dtype=np.int64)
+    place[wanted] = np.arange(len(wanted))
+    found = place[codes]
+    kept = slice(None) if len(wanted) == len(used) else np.flatnonzero(found >= 0)
+    return Columns(starts[kept], ends[kept], found[kept], tuple(names[code] for code in wanted))

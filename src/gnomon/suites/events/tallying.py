@@ -1,0 +1,121 @@
+"""Tally recordings: what they leave for scores, and plain facts, from which an evaluation is made.
+
+Recordings may be tallied some at a time: :func:`tallied` says what is left of some, and
+:mod:`gnomon.suites.events.shards` folds it. What depends on all of them is settled after that: whether every return has
+a score, and whether recordings are too long for an edit score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.cases import Roster
+from gnomon.core.measure import Measure, by_family
+from gnomon.core.signals import Intervals
+from gnomon.core.tallies import Tallies, natural_key
+from gnomon.measures.segmentation import RunF1, SegmentalF1
+from gnomon.runs.parts import Part
+from gnomon.suites.events import summaries
+from gnomon.suites.events.columns import Recording
+from gnomon.suites.events.protocol import protocol
+
+VARIANTS = ("published", "strict")
+MOST_EDITED = 100_000
+"""Above this many events in one recording there is no edit score, which compares each with every return."""
+PUBLISHED = "published_"
+"""Before the name of a family whose labels are pooled, in a part."""
+
+
+def asked(variant: str) -> tuple[str, ...]:
+    """Return the variants that an option asks for."""
+    return VARIANTS if variant == "both" else (variant,)
+
+
+def tallied(
+    roster: Roster,
+    recordings: Sequence[Recording],
+    variants: Sequence[str],
+    *,
+    true: Sequence[str],
+    longest: int,
+) -> Part:
+    """Tally recordings in some variants.
+
+    Parameters
+    ----------
+    roster
+        Who they are, in their order.
+    recordings
+        What is scored.
+    variants
+        Which are asked for.
+    true, longest
+        The classes of the truth, and the most events of a recording; also of recordings that are not scored.
+    """
+    tallies: dict[str, Tallies] = {}
+    for variant in variants:
+        prefix, pooled = (PUBLISHED, True) if variant == "published" else ("", False)
+        families = _families(variant, longest <= MOST_EDITED)
+        tallies |= {f"{prefix}{name}": rows for name, rows in _rows(families, recordings, pooled).items()}
+    ranked = all(one.returned.scored for one in recordings)
+    ledgers, counts = summaries.left(recordings, ranked=ranked) if "strict" in variants else ({}, {})
+    facts = {
+        "true": sorted(true, key=natural_key),
+        "returned": sorted({label for one in recordings for label in one.returned.classes}, key=natural_key),
+        "longest": longest,
+        "outside": sum(one.returned.beyond(one.case.window) for one in recordings),
+        "ranked": ranked,
+        **counts,
+    }
+    return Part(roster, tallies, ledgers, facts)
+
+
+def joined(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of all parts together."""
+    return {
+        **{key: sorted({name for one in facts for name in one[key]}, key=natural_key) for key in ("true", "returned")},
+        "longest": max(one["longest"] for one in facts),
+        "ranked": all(one["ranked"] for one in facts),
+        **{key: sum(one[key] for one in facts) for key in facts[0] if key in ("outside", *summaries.COUNTS)},
+    }
+
+
+def without_edits(part: Part) -> Part:
+    """Return a part as if its recordings were too long for an edit score."""
+    whole = part.tallies.get(SegmentalF1.family)
+    if whole is None:
+        return part
+    runs = Tallies(RunF1.layout, whole.axes, {field.name: whole.fields[field.name] for field in RunF1.layout})
+    kept = {name: rows for name, rows in part.tallies.items() if name != SegmentalF1.family}
+    return replace(part, tallies={**kept, RunF1.family: runs})
+
+
+def of_variant(part: Part, variant: str) -> dict[str, Tallies]:
+    """Return the tallies of one variant."""
+    pooled = variant == "published"
+    return {
+        name.removeprefix(PUBLISHED): rows
+        for name, rows in part.tallies.items()
+        if name.startswith(PUBLISHED) == pooled
+    }
+
+
+def _families(variant: str, edit: bool) -> dict[str, Measure]:
+    return by_family(protocol((), variant, "union", (), "recording", edit=edit).measures)
+
+
+def _rows(families: Mapping[str, Measure], recordings: Sequence[Recording], pooled: bool) -> dict[str, Tallies]:
+    """Tally every recording once for each family of measures."""
+    rows: dict[str, list[Tallies]] = {name: [] for name in families}
+    for one in recordings:
+        truth, found = (side.signal(one.case.window, pooled=pooled) for side in (one.truth, one.returned))
+        for name, measure in families.items():
+            rows[name].append(measure.tally(truth, found))
+    if not recordings:  # every cell failed: nothing to sum, everything undefined
+        empty = Intervals(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), (), (0.0, 1.0))
+        rows = {name: [measure.tally(empty, empty).take(slice(0, 0))] for name, measure in families.items()}
+    return {name: Tallies.stack(found) for name, found in rows.items()}
