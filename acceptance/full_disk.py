@@ -53,7 +53,7 @@ def scenario(disk: Path, executor: str, promise: Promise) -> None:
 def main() -> None:
     promise = Promise()
     named = os.environ.get("GNOMON_SMALL_DISK")
-    for executor in ("inline", "processes"):
+    for executor in ("inline", "processes", "dask"):
         with tempfile.TemporaryDirectory() as temporary:
             disk = Path(named or temporary)
             if not named:

@@ -14,7 +14,7 @@ import json
 import os
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,10 +143,9 @@ def in_turns(rounds: int, **contestants: Burst) -> dict[str, float]:
 
 def benchmarks() -> dict[str, ModuleType]:
     """Return the benchmarks of this folder by name."""
-    names = sorted(
-        path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_") and path.stem != "harness"
-    )
-    return {name: importlib.import_module(f"benchmarks.{name}") for name in names}
+    names = sorted(path.stem for path in FOLDER.glob("*.py") if not path.stem.startswith("_"))
+    modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names}
+    return {name: module for name, module in modules.items() if hasattr(module, "rows")}
 
 
 def find_peers(given: Path | None) -> Path:
@@ -175,11 +174,10 @@ def _cell(name: str, value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) else str(value)
 
 
-def run(names: list[str], context: Context) -> Iterator[Row]:
-    """Run benchmarks in order; all where none is named."""
+def chosen(names: list[str]) -> dict[str, ModuleType]:
+    """Return benchmarks by name, in the order asked for; all where none is named."""
     known = benchmarks()
-    for name in names or known:
+    for name in names:
         if name not in known:
             raise BenchmarkError(f"no benchmark is called {name!r}; there are {', '.join(known)}")
-    for name in names or known:
-        yield from known[name].rows(context)
+    return {name: known[name] for name in names or known}

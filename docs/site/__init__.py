@@ -12,6 +12,7 @@ gives the same bytes.
 ``names``       which names are public, and what is said of them
 ``api``         pages of public names
 ``registered``  pages of measures and checks
+``told``        a measure in a sentence
 ``notebooks``   a notebook as a page, with the output that it holds
 ``frame``       head, navigation and foot of every page
 ``finding``     the index of the search

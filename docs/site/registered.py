@@ -10,7 +10,7 @@ from itertools import groupby
 
 import numpy as np
 
-from docs.site import api, docstrings, names
+from docs.site import api, docstrings, names, told
 from docs.site.markdown import Part, Text, heading
 from docs.site.places import relative
 from gnomon.audit.registry import CHECKS
@@ -118,7 +118,7 @@ def _measured(own: Sequence[Measure]) -> Markup:
         tag(
             "tr",
             tag("th", tag("code", item.name), scope="row"),
-            tag("td", item.title),
+            tag("td", docstrings.inline(told.sentence(item), lambda _: None), cls="sentence"),
             tag("td", item.family),
             tag("td", unit(item)),
             tag("td", span(item)),

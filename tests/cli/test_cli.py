@@ -1,7 +1,6 @@
 """The command line as a user meets it: exit codes, one-line errors, machine output on stdout."""
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.cli.main import main
+from gnomon.core import registry
 from gnomon.report import FORMATS
 
 
@@ -75,6 +75,78 @@ def test_bad_input_is_one_line_and_exit_2(capsys, arguments, words):
     assert out == ""
     assert err.count("\n") == 1
     assert all(word in err for word in words), err
+
+
+@pytest.mark.parametrize(
+    "words", [(), ("score",), ("run",), ("search",), ("ablate",), ("simulate",), ("template",), ("data",)]
+)
+def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
+    code, out, err = call(capsys, *words)
+    assert (code, out) == (2, "")
+    assert err.count("\n") > 10
+    assert (0, err, "") == call(capsys, *words, "--help")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("scoer",), "no verb 'scoer'; did you mean 'score'? Verbs are score, run, "),
+        (("frobnicate",), "no verb 'frobnicate'; verbs are score, run, "),
+        (("lables",), "no verb 'lables'; did you mean the suite 'labels'? A verb comes first, as in 'gnomon score labels', "),
+        (("labels",), "no verb 'labels': it is a suite, and a verb comes first, as in 'gnomon score labels', "),
+        (("--quick",), "no option '--quick' of 'gnomon' itself: name the verb first, as in 'gnomon VERB --quick ...'; "),
+        (("--versoin",), "Did you mean '--version'? (see 'gnomon --help')"),
+        (("score", "label"), "no suite 'label' of 'gnomon score'; did you mean 'labels'? Suites are change, episode, "),
+        (("score", "nothing"), "no suite 'nothing' of 'gnomon score'; suites are change, episode, "),
+        (("search", "lable"), "did you mean 'labels'? Suites are change, events, labels (see "),
+        (
+            ("score", "--truth", "t.csv"),
+            "no option '--truth' of 'gnomon score' itself: name the suite first, as in 'gnomon score SUITE --truth ...'; "
+            "suites are change, episode, ",
+        ),
+        (("score", "labels", "--thruth", "t.csv"), "Did you mean '--truth'? (see 'gnomon score labels --help')"),
+        (("data", "chek"), "no command 'chek' of 'gnomon data'; did you mean 'check'? Commands are check, describe, list"),
+        (("demo", "--suite", "lable"), "no suite 'lable'; did you mean 'labels'? Installed are change, "),
+    ],
+)
+def test_names_that_nothing_has_bring_near_ones(capsys, words, said):
+    code, out, err = call(capsys, *words)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_suite_that_does_not_offer_a_verb_is_no_suite_of_it(capsys, monkeypatch):
+    from gnomon.core.suite import Suite
+
+    monkeypatch.setattr(registry, "suites", lambda: {"toy": Suite("toy", "a toy", {}, "")})
+    code, _, err = call(capsys, "score", "toy")
+    assert code == 2
+    assert err == "gnomon: suite 'toy' does not offer 'score'; it offers nothing\n"
+
+
+def test_help_shows_defaults_as_they_are_typed(capsys):
+    assert "[default: majority, stratified, nearest_mean]" in _words(call(capsys, "run", "labels", "--help")[1])
+    for name, suite in registry.suites().items():
+        for verb in suite.verbs:
+            assert "[default: (" not in _words(call(capsys, verb, name, "--help")[1]), (verb, name)
+
+
+def test_help_says_what_a_verb_does_and_how_long_a_demonstration_takes(capsys):
+    assert "skeleton  Score prediction files: score under its published name." in call(capsys, "run", "--help")[1]
+    assert "--quick       Smaller data: under a minute." in call(capsys, "demo", "--help")[1]
+
+
+def _words(text):
+    return " ".join(text.split())
+
+
+def test_a_table_by_another_separator_is_suspected(capsys, tmp_path):
+    (tmp_path / "t.csv").write_text("id;label;person;room\n1;a;x;k\n")
+    code, _, err = call(capsys, "score", "labels", "--truth", tmp_path / "t.csv", "--predictions", tmp_path / "t.csv")
+    assert code == 2
+    assert "no column 'id', 'label'" in err
+    assert "seems to be separated by semicolons, as 'id', 'label', 'person', 'room': save it with commas (.csv)" in err
 
 
 def test_tracebacks_only_with_debug():
@@ -178,16 +250,6 @@ def test_completion_script(capsys, shell):
     code, out, _ = call(capsys, "completion", shell)
     assert code == 0
     assert "_GNOMON_COMPLETE" in out
-
-
-@pytest.mark.slow
-def test_demo_quick(capsys, tmp_path):
-    code, out, _ = call(capsys, "demo", "--quick", "--out", tmp_path / "demo")
-    assert code == 0
-    assert re.search(r"(\d+) of \1 runs verified", out)
-    assert "$ gnomon run labels" in out
-    assert "Open next" in out
-    assert "$ gnomon score labels" in out
 
 
 def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path):

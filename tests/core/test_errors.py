@@ -2,7 +2,7 @@
 
 import pytest
 
-from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError, some
+from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError, instead, some
 
 
 @pytest.mark.parametrize(
@@ -54,3 +54,16 @@ def test_some_shortens_a_long_item_to_80_characters():
 
 def test_some_shows_control_characters_escaped():
     assert some(["a\nb"]) == r"'a\nb'"
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "text"),
+    [
+        ("lable", ["events", "labels"], "did you mean 'labels'? There are events, labels"),
+        ("x", ["events", "labels"], "there are events, labels"),
+        ("x", iter(["a"]), "there are a"),
+        ("x", [], "there are none"),
+    ],
+)
+def test_what_there_is_instead(name, known, text):
+    assert instead(name, known) == text

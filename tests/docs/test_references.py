@@ -24,7 +24,7 @@ FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9_-]*")
 OTHERS = {
     "--no-deps", "--only-binary", "--python-version", "--find-links", "--no-index", "--upgrade", "--extra-index-url",
-    "--produce", "--check",
+    "--produce", "--check", "--scheduler-file", "--nthreads", "--nworkers", "--local-directory",
 }  # fmt: skip
 """Options of pip and of the builder of this site, which pages name beside gnomon's own."""
 

@@ -269,20 +269,23 @@ class Listing:
     def __init__(self, *names):
         self.names = names
 
-    def find(self, path, **_):
-        return {name: {"size": 1, "mtime": 1, "type": "file"} for name in self.names}
+    def ls(self, path, **_):
+        kinds = {name: "directory" if name.endswith("/") else "file" for name in self.names}
+        return [{"name": name, "size": 1, "mtime": 1, "type": kind} for name, kind in kinds.items()]
 
 
 @pytest.mark.parametrize("name", ["root/../a", "root//etc/passwd", "root/./a", "root/a/../../b", "root/a\0b"])
 def test_names_that_climb_are_refused(name):
     with pytest.raises(InputError, match="is no name of a file below it"):
-        list(fetching._listed("s3://root/", Listing(name), "root"))
+        fetching._listed("s3://root/", Listing(name), "root")
 
 
 def test_too_many_files(monkeypatch):
     monkeypatch.setattr(fetching, "MOST_FILES", 1)
-    with pytest.raises(InputError, match="2 files, expected at most 1"):
-        list(fetching._listed("s3://root/", Listing("root/a", "root/b"), "root"))
+    with pytest.raises(InputError, match="too many files, expected at most 1 files"):
+        fetching._listed("s3://root/", Listing("root/a", "root/b"), "root")
+    with pytest.raises(InputError, match="too many files"):
+        fetching._listed("s3://root/", Listing("root/" + "a/" * 40), "root")
 
 
 def test_packages_that_are_missing(monkeypatch):
@@ -342,8 +345,9 @@ def test_credentials_are_in_no_message_record_or_traceback(web, cache, monkeypat
     monkeypatch.setattr(fetching, "SILENCE", 0.3)
     for path, how in faults.items():
         web.put(path, b"x", **how)
+        url = f"{base}{path}?sig={secret[1]}"
         with pytest.raises(GnomonError) as caught:
-            remote.local(f"{base}{path}?sig=f00dcafe")
+            remote.local(url)
         text = "".join(traceback.format_exception(caught.value))
         assert "127.0.0.1" in str(caught.value)
         assert not any(word in text for word in secret), text

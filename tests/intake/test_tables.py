@@ -122,6 +122,30 @@ def test_columns_are_chosen_and_ordered(tmp_path):
 
 def test_a_wrong_delimiter_is_suspected(tmp_path):
     assert "semicolons" in refusal(put(tmp_path, "t.csv", b"a;b\n1;2\n"), columns=["a"])
+    assert "semicolons" not in refusal(put(tmp_path, "t.csv", b"a;b\n1;2\n"), columns=["c"])
+    assert "by tabs, as 'a', 'b': name it .tsv" in refusal(put(tmp_path, "t.csv", b"a\tb\n1\t2\n"), columns=["b"])
+    assert "by commas, as 'a', 'b': name it .csv" in refusal(put(tmp_path, "t.tsv", b"a,b\n1,2\n"), columns=["b"])
+    assert "by bars" in refusal(put(tmp_path, "t.csv", b"a | b\n1|2\n"), columns=["b"])
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"id;speed\n1;0,5\n", "row 2: 2 cells, expected 1"),  # decimal commas
+        (b'"id";"speed"\n"1";"a"\n', "the header cannot be parsed"),
+        (b'"id";"speed"\n' + 9_000 * b'"1";"a"\n', "the header cannot be parsed"),
+    ],
+)
+def test_a_wrong_delimiter_is_suspected_where_rows_cannot_be_read(tmp_path, data, what):
+    message = refusal(put(tmp_path, "t.csv", data))
+    assert what in message
+    assert "separated by semicolons, as 'id', 'speed': save it with commas (.csv) or tabs (.tsv)" in message
+
+
+def test_a_header_that_never_ends_is_suspected_too(tmp_path):
+    path = put(tmp_path, "t.csv", b'"id";"speed"\n' + 9_000 * b'"1";"a"\n')
+    message = refusal(path, limits=Limits(max_line_bytes=1 << 15))
+    assert "longer than 32768 bytes; the table seems to be separated by semicolons" in message
 
 
 LINES = [

@@ -160,6 +160,13 @@ def test_whiskers_reach_from_low_to_high_and_the_dot_is_the_value():
     assert {"0.80 best", "0.50", "undefined", "good", "poor", "none"} <= set(texts("intervals"))
 
 
+def test_without_a_best_all_marks_are_alike():
+    rows = [{**row, "best": False} for row in INTERVALS["rows"]]
+    data = {**INTERVALS, "rows": rows}
+    assert not any(mark.get("fill") == VERMILION for mark in marks("intervals", data))
+    assert not any("best" in text for text in texts("intervals", data))
+
+
 def test_bars_are_as_long_as_their_counts_and_no_part_vanishes():
     """By hand: 1 of 4 and 3 of 4 of 620 pixels; 1 of 1,000 would be .62 and gets 3."""
     found = boxes("bars")

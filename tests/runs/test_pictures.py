@@ -49,11 +49,79 @@ def test_intervals_hold_what_the_scores_say(runs):
     for row, run in zip(view.data["rows"], sorted(runs, key=lambda r: -r.find("macro_f1").value), strict=True):
         score = run.find("macro_f1")
         assert (row["value"], row["low"], row["high"]) == (score.value, score.low, score.high)
-    assert [row["best"] for row in view.data["rows"]] == [True, False, False]
+
+
+def compared(wrong, groups=8):
+    """Runs over groups of six rows; a system is wrong in so many rows of each group."""
+    rows = range(6 * groups)
+    truth = {"id": rows, "label": list("ababab") * groups, "group": [f"g{row // 6}" for row in rows]}
+    other = {"a": "b", "b": "a"}
+    systems = {
+        name: {"id": rows, "label": [other[t] if r % 6 < own[r // 6] else t for r, t in enumerate(truth["label"])]}
+        for name, own in wrong.items()
+    }
+    return gnomon.score("labels", truth, systems)
+
+
+def marked(view):
+    return [row["system"] for row in view.data["rows"] if row["best"]]
+
+
+def test_the_best_is_marked_where_it_is_told_apart_as_tables_do():
+    """By hand: right is better in every one of eight groups, so that 2 of 256 swaps are as far apart, p = 0.0078."""
+    result = compared({"right": [0] * 8, "fair": [1, 2, 1, 2, 1, 2, 1, 2], "poor": [3, 2, 3, 2, 3, 2, 3, 2]})
+    table = result.tables["scores"]
+    for view in pictures.intervals(result.runs):
+        assert marked(view) == ["right"]
+        assert view.notes == (
+            "marked as best: told apart from the second (interval of the paired difference, and p < 0.05)",
+        )
+    stars = {row["system"].value for row in table.rows if row["accuracy"].mark == "best"}
+    assert stars == {"right"}
+
+
+def test_nobody_is_marked_where_the_best_is_not_told_apart():
+    """By hand: one is better in four groups and worse in three, and the difference of a row is no more than chance."""
+    result = compared({"one": [0, 1, 0, 1, 0, 1, 0, 1], "two": [1, 0, 1, 0, 1, 0, 1, 1], "poor": [3] * 8})
+    assert not any(row["accuracy"].mark for row in result.tables["scores"].rows)
+    views = pictures.intervals(result.runs)
+    assert [row["system"] for row in views[0].data["rows"]] == ["one", "two", "poor"]
+    for view in views:
+        assert marked(view) == []
+        assert view.notes == (
+            "none is marked: the best is not told apart from the second "
+            "(interval of the paired difference, and p < 0.05)",
+        )
+
+
+def test_three_groups_tell_nothing_apart(runs):
+    """By hand: of 8 swaps 2 are always as far apart, and 0.25 is above 0.05."""
+    assert [marked(view) for view in pictures.intervals(runs)] == [[]] * pictures.LEADING
+
+
+def test_nobody_is_marked_without_a_paired_comparison():
+    result = compared({"right": [0] * 8, "poor": [3] * 8})
+    lacking = dataclasses.replace(result.runs[1], coverage={**result.runs[1].coverage, "complete": False})
+    for view in pictures.intervals([result.runs[0], lacking]):
+        assert marked(view) == []
+        assert view.notes[0].startswith("none is marked: no paired comparison: poor is ")
+    silent = dataclasses.replace(result.runs[1], scores=())
+    assert pictures.intervals([result.runs[0], silent])[0].notes == ("none is marked: not every system has a score",)
+
+
+def test_a_best_that_is_not_shown_is_named(monkeypatch):
+    monkeypatch.setattr(pictures, "MOST_SYSTEMS", 1)
+    result = compared({"right": [0] * 8, "poor": [3, 2] * 4})
+    monkeypatch.setattr(pictures, "ranked", lambda runs: sorted(runs, key=lambda run: run.system))
+    view = pictures.intervals(result.runs)[0]
+    assert [row["system"] for row in view.data["rows"]] == ["poor"]
+    assert view.notes[-1].endswith("p < 0.05); it is right, which is not shown")
 
 
 def test_nobody_is_best_alone_or_where_all_are_alike(runs):
-    assert not pictures.intervals(runs[:1])[0].data["rows"][0]["best"]
+    alone = pictures.intervals(runs[:1])[0]
+    assert not alone.data["rows"][0]["best"]
+    assert alone.notes == ()
     twins = [runs[0], dataclasses.replace(runs[0], alias="twin")]
     assert not any(row["best"] for row in pictures.intervals(twins)[0].data["rows"])
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import gnomon
 from gnomon import api
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
@@ -127,6 +128,38 @@ def test_a_run_of_label_sets_passes_every_check(tmp_path):
 def test_a_folder_that_is_not_there_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no such folder"):
         verify(tmp_path / "nothing")
+
+
+def test_a_folder_of_runs_is_checked_run_by_run(tmp_path):
+    truth = {"id": range(4), "label": list("abab"), "group": list("xyzx")}
+    systems = {name: {"id": range(4), "label": list(labels)} for name, labels in (("one", "abba"), ("two", "aaab"))}
+    one, two = (run.path for run in api.score("labels", truth, systems, out=tmp_path / "runs").runs)
+    checks = gnomon.verify(tmp_path / "runs")
+    assert [(check.run, check.name) for check in checks] == [
+        (str(path), name) for path in sorted((one, two)) for name in CHECKS
+    ]
+    assert all(check.passed for check in checks)
+    assert gnomon.verify(str(tmp_path / "runs"), one) == checks  # what is given again is checked once
+    edit(two, "scores.json", lambda value: value["scores"][0].update(n=1))
+    assert {check.run for check in gnomon.verify(tmp_path / "runs") if not check.passed} == {str(two)}
+
+
+def test_a_run_directory_is_checked_by_itself(folder):
+    checks = gnomon.verify(folder)
+    assert [dataclasses.replace(check, run="") for check in checks] == verify(folder)
+    assert {check.run for check in checks} == {str(folder)}
+    (folder / "manifest.json").unlink()
+    found = {check.name: check.passed for check in gnomon.verify(folder)}
+    assert found == {"seal": False, "readable": False}
+
+
+def test_folders_without_runs_are_refused(tmp_path):
+    with pytest.raises(InputError, match="no run in "):
+        gnomon.verify(tmp_path)
+    with pytest.raises(InputError, match="neither a run directory nor a folder of runs"):
+        gnomon.verify(tmp_path / "nothing")
+    with pytest.raises(InputError, match="no run in what was given"):
+        gnomon.verify()
 
 
 def test_an_empty_folder_fails(tmp_path):

@@ -70,7 +70,7 @@ def instead(name: str, known: Iterable[str], listed: str = "there are") -> str:
 
     names = list(known)
     near = difflib.get_close_matches(name, names, 1)
-    said = f"{listed} {', '.join(names)}"
+    said = f"{listed} {', '.join(names) or 'none'}"
     return f"did you mean {near[0]!r}? {said[0].upper()}{said[1:]}" if near else said
 
 

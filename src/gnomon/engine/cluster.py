@@ -78,6 +78,8 @@ class Carried:
     """Why the process that did it died."""
     fault: bool = False
     """Whether the node caused that, by exceeding a limit."""
+    begun: bool = True
+    """Whether that process had begun on it."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The result, where no store is shared."""
 
@@ -156,7 +158,7 @@ def _done(order: Order, limits: Limits, place: Place, addresses: Mapping[str, st
                 break
             worker.watch()
             alive = not worker.dead
-        return Carried(None, worker.bury(), bool(worker.killed))
+        return Carried(None, worker.bury(), bool(worker.killed), worker.begun)
 
 
 @dataclass
@@ -297,7 +299,7 @@ class Cluster:
 
     def _settle(self, node: Node, found: Carried) -> None:
         if found.reply is None:
-            self.schedule.lose(node.key, found.lost, fault=found.fault)
+            self.schedule.lose(node.key, found.lost, fault=found.fault, begun=found.begun)
             return
         if found.reply.state == "full":
             raise StoreFullError(found.reply.error)

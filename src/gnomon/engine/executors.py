@@ -115,4 +115,4 @@ class Pool:
         self.workers.remove(worker)
         why = worker.bury()
         if worker.order is not None:
-            self.schedule.lose(worker.order.key, why, fault=bool(worker.killed))
+            self.schedule.lose(worker.order.key, why, fault=bool(worker.killed), begun=worker.begun)

@@ -14,12 +14,18 @@ Report = Callable[[str, Node, str], None]
 """Called with an event (started, done, found, retried, died, failed, blocked), its node, and a text."""
 
 
+FALSE_STARTS = 10
+"""As many deaths before the beginning count as one."""
+
+
 @dataclass
 class Attempt:
     """How often a node was tried, and what went wrong last."""
 
     errors: int = 0
     deaths: int = 0
+    false_starts: int = 0
+    """Deaths of workers that had not begun on it yet."""
     last: str = ""
     trace: str = ""
 
@@ -77,8 +83,18 @@ class Schedule:
         again = attempt.errors <= node.limits.retries and not reply.bad_input
         self._again_or_fail(node, attempt, again, "retried")
 
-    def lose(self, key: str, why: str, *, fault: bool = False) -> None:
-        """Take in the death of the worker of a node; ``fault`` when the node caused it (a limit)."""
+    def lose(self, key: str, why: str, *, fault: bool = False, begun: bool = True) -> None:
+        """Take in the death of the worker of a node.
+
+        Parameters
+        ----------
+        key, why
+            The node, and what happened.
+        fault
+            The node caused it, by exceeding a limit.
+        begun
+            The worker had begun on it. One that had not is hardly the node's doing: it is charged a tenth of a death.
+        """
         node = self.running.pop(key)
         attempt = self.attempts.setdefault(key, Attempt())
         attempt.last, attempt.trace = why, ""
@@ -86,8 +102,10 @@ class Schedule:
             attempt.errors += 1
             self._again_or_fail(node, attempt, attempt.errors <= node.limits.retries, "retried")
         else:
-            attempt.deaths += 1
-            self._again_or_fail(node, attempt, attempt.deaths <= node.limits.deaths, "died")
+            attempt.deaths += begun
+            attempt.false_starts += not begun
+            charged = attempt.deaths + attempt.false_starts // FALSE_STARTS
+            self._again_or_fail(node, attempt, charged <= node.limits.deaths, "died")
 
     def hand_back(self, key: str) -> None:
         """Take back a running node that nobody works on any more, through no fault of its own or of its worker."""
@@ -99,7 +117,7 @@ class Schedule:
             self.waiting[node.key] = node
             self.report(event, node, attempt.last)
             return
-        tries = attempt.errors + attempt.deaths
+        tries = attempt.errors + attempt.deaths + attempt.false_starts
         self.failed[node.key] = f"{attempt.last} ({tries} attempt{'' if tries == 1 else 's'})"
         record = {
             "name": node.name,

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import pyarrow as pa
 
@@ -45,9 +45,10 @@ def job(
     systems: Iterable[Given],
     settings: Mapping[str, Any],
     options: EngineOptions,
-    assemble: Callable[[Given, Sequence[tuple[str, Part]], Outcome], Evaluation],
+    assemble: Callable[[Given, Sequence[tuple[str, Part]], Outcome], Evaluation | Sequence[Evaluation]],
     *,
     threaded: bool = False,
+    lazily: bool = False,
 ) -> Job:
     """Plan a cell per shard and system.
 
@@ -61,23 +62,47 @@ def job(
     settings
         Plain data that the result depends on.
     assemble
-        Makes the evaluation of a system of its parts, by the names of their shards, and of what became of its cells.
+        Makes the evaluation of a system, or several, of its parts, by the names of their shards, and of what became of
+        its cells.
     threaded
         The function uses all processors by itself.
+    lazily
+        Parts are read whenever they are gone through, so that not all of them are held.
     """
     given = list(systems)
     nodes = [_node(function, one.system, shard, settings, options, threaded) for one in given for shard in one.shards]
 
     def assembled(outcome: Outcome) -> list[Evaluation]:
-        found = []
+        found: list[Evaluation] = []
         for one in given:
             own = outcome.of(system=one.system)
             names = {_named(one.system, name): name for name, *_ in one.shards}
-            read = [(names[cell], parts.read(folder)) for cell, folder in own.done.items()]
-            found.append(assemble(one, read, own))
+            read = Stored([(names[cell], folder) for cell, folder in own.done.items()])
+            made = assemble(one, read if lazily else list(read), own)
+            found += [made] if isinstance(made, Evaluation) else made
         return found
 
     return Job(Plan(nodes), assembled)
+
+
+class Stored(Sequence[tuple[str, Part]]):
+    """Parts by the names of their shards, read from their folders when they are asked for."""
+
+    def __init__(self, folders: Sequence[tuple[str, Path]]) -> None:
+        self.folders = folders
+
+    def __len__(self) -> int:
+        return len(self.folders)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, Part]: ...
+    @overload
+    def __getitem__(self, index: slice) -> Stored: ...
+    def __getitem__(self, index: int | slice) -> tuple[str, Part] | Stored:
+        if isinstance(index, slice):
+            return Stored(self.folders[index])
+        name, folder = self.folders[index]
+        return name, parts.read(folder)
 
 
 def _named(system: str, shard: str) -> str:

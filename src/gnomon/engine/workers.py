@@ -97,6 +97,11 @@ class Worker:
         return reply
 
     @property
+    def begun(self) -> bool:
+        """Whether it said that it begins on its order."""
+        return self.since < float("inf")
+
+    @property
     def dead(self) -> bool:
         """Whether it has ended and nothing that it said is left to be read."""
         if self.process.poll() is None:

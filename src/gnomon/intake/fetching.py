@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -153,25 +153,37 @@ def _settings(url: str) -> dict[str, Any]:
     return {"client_kwargs": client, "simple_links": False}
 
 
-def _listed(url: str, system: Any, path: str) -> Iterator[Entry]:
-    """Give the files of a folder, in the order of their names."""
-    root = path.rstrip("/") + "/"
-    found = system.find(root if protocol(url) in WEB else path, maxdepth=DEEPEST, detail=True)
-    if len(found) > MOST_FILES:
-        raise InputError(
-            f"{cleaned(url)}: {len(found):,} files, expected at most {MOST_FILES:,}; give a smaller folder"
-        )
-    for place, about in sorted(found.items()):
-        name = place.removeprefix(root)
-        if protocol(url) in WEB:
-            if "?" in name or "#" in name:  # ways to sort a list of files, not files
-                continue
-            name = unquote(name)
-        if not name or name.endswith("/") or name == place:
-            continue
-        if "\0" in name or {"", ".", ".."} & set(name.split("/")) or PurePosixPath(name).is_absolute():
-            raise InputError(f"{cleaned(url)}: {shown(name)!r} is no name of a file below it")
-        yield _entry(name, place, about)
+def _listed(url: str, system: Any, path: str) -> list[Entry]:
+    """Return the files of a folder, in the order of their names.
+
+    Folders are asked for one by one: what looks for files in all of them at once may leave out those that fail.
+    """
+    web = protocol(url) in WEB
+    base = path.rstrip("/")
+    waiting = [f"{base}/" if web else path]
+    seen, found = set(waiting), []
+    while waiting:
+        for about in system.ls(waiting.pop(), detail=True):
+            place = str(about["name"])
+            name = place.removeprefix(f"{base}/") if base else place.lstrip("/")
+            if (web and re.search("[?#]", name)) or not name.strip("/") or name == base:
+                continue  # ways to sort a list, and the folder itself
+            name = unquote(name) if web else name
+            if about["type"] == "directory":
+                waiting += [place] if place not in seen else []
+                seen.add(place)
+            elif not name.endswith("/"):
+                found.append(_entry(_safe(url, name), place, about))
+            if len(found) + len(seen) > MOST_FILES or name.count("/") > DEEPEST:
+                most = f"at most {MOST_FILES:,} files, {DEEPEST} folders deep"
+                raise InputError(f"{cleaned(url)}: too many files, expected {most}; give a smaller folder")
+    return sorted(found, key=lambda entry: entry.name)
+
+
+def _safe(url: str, name: str) -> str:
+    if "\0" in name or {"", ".", ".."} & set(name.split("/")):
+        raise InputError(f"{cleaned(url)}: {shown(name)!r} is no name of a file below it")
+    return name
 
 
 def _asked(system: Any, entry: Entry) -> Entry:

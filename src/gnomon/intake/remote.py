@@ -266,8 +266,10 @@ def recorded(value: Any) -> Any:
 
 def _recorded(text: str) -> str:
     for copy, url in _copies.items():
-        if copy in text:
-            text = text.replace(copy, cleaned(url).rstrip("/"))
+        beside = os.path.dirname(copy)
+        if beside in text:
+            shown_url = cleaned(url).rstrip("/")
+            text = text.replace(copy, shown_url).replace(beside, shown_url.partition("?")[0].rpartition("/")[0])
     return cleaned(text)
 
 

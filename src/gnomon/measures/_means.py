@@ -14,7 +14,15 @@ from gnomon.measures.averaging import ClassSet, ZeroDivision
 
 @dataclass(frozen=True)
 class F1OfMeans(Measure):
-    """Harmonic mean of macro precision and macro recall over a class set; a family adds how it tallies."""
+    """Harmonic mean of macro precision and macro recall over a class set; a family adds how it tallies.
+
+    Parameters
+    ----------
+    classes
+        ``union``: classes in truth or prediction; ``present``: classes in truth; ``listed``: these classes.
+    zero_division
+        ``0``: 0/0 counts as 0; ``1``: 0/0 counts as 1; ``None``: 0/0 is left out.
+    """
 
     classes: ClassSet = "union"
     zero_division: ZeroDivision = None

@@ -143,7 +143,19 @@ def _listed(classes: ClassSet, totals: Totals) -> Array:
 
 @dataclass(frozen=True)
 class AveragedRatio(Measure):
-    """One kind of ratio averaged over a class set; a family adds how it tallies."""
+    """One kind of ratio averaged over a class set; a family adds how it tallies.
+
+    Parameters
+    ----------
+    average
+        ``macro``: plain mean over the classes; ``weighted``: mean over the classes, weighted by how often each is true;
+        ``micro``: counts of all classes together.
+    classes
+        ``union``: classes in truth or prediction; ``present``: classes in truth; ``fixed``: classes of a fixed list;
+        ``listed``: these classes.
+    zero_division
+        ``0``: 0/0 counts as 0; ``1``: 0/0 counts as 1; ``None``: 0/0 is left out.
+    """
 
     average: Average = "macro"
     classes: ClassSet = "union"

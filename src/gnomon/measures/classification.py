@@ -128,7 +128,7 @@ class Accuracy(ClassCounts):
 
 @dataclass(frozen=True)
 class F1(AveragedRatio, ClassCounts):
-    """F1 averaged over a class set."""
+    """F1, the harmonic mean of precision and recall, averaged over a class set."""
 
     title: ClassVar[str] = "F1"
     kind: ClassVar[Kind] = "f1"
@@ -136,7 +136,7 @@ class F1(AveragedRatio, ClassCounts):
 
 @dataclass(frozen=True)
 class Precision(AveragedRatio, ClassCounts):
-    """Precision averaged over a class set."""
+    """Precision (of what was predicted as a class, the share that is right), averaged over a class set."""
 
     title: ClassVar[str] = "precision"
     kind: ClassVar[Kind] = "precision"
@@ -144,7 +144,7 @@ class Precision(AveragedRatio, ClassCounts):
 
 @dataclass(frozen=True)
 class Recall(AveragedRatio, ClassCounts):
-    """Recall averaged over a class set."""
+    """Recall (of what is truly of a class, the share that was found), averaged over a class set."""
 
     title: ClassVar[str] = "recall"
     kind: ClassVar[Kind] = "recall"
@@ -152,6 +152,14 @@ class Recall(AveragedRatio, ClassCounts):
 
 @dataclass(frozen=True)
 class _OfClass(ClassCounts):
+    """Base of the ratios of one class.
+
+    Parameters
+    ----------
+    zero_division
+        ``0``: 0/0 counts as 0; ``1``: 0/0 counts as 1; ``None``: 0/0 is undefined.
+    """
+
     label: str
     zero_division: ZeroDivision = 0
     kind: ClassVar[Kind]
@@ -198,7 +206,7 @@ class _OfClass(ClassCounts):
 
 @dataclass(frozen=True)
 class ClassF1(_OfClass):
-    """F1 of one class."""
+    """F1 of one class, the harmonic mean of its precision and recall."""
 
     title: ClassVar[str] = "F1 of a class"
     kind: ClassVar[Kind] = "f1"
@@ -206,7 +214,7 @@ class ClassF1(_OfClass):
 
 @dataclass(frozen=True)
 class ClassPrecision(_OfClass):
-    """Precision of one class."""
+    """Precision of one class: of what was predicted as it, the share that is right."""
 
     title: ClassVar[str] = "precision of a class"
     kind: ClassVar[Kind] = "precision"
@@ -214,7 +222,7 @@ class ClassPrecision(_OfClass):
 
 @dataclass(frozen=True)
 class ClassRecall(_OfClass):
-    """Recall of one class."""
+    """Recall of one class: of what is truly of it, the share that was found."""
 
     title: ClassVar[str] = "recall of a class"
     kind: ClassVar[Kind] = "recall"
@@ -252,7 +260,7 @@ class BalancedAccuracy(ClassCounts):
 
 @dataclass(frozen=True)
 class Kappa(ClassCounts):
-    """Agreement beyond chance."""
+    """Agreement beyond what the same shares of labels would reach by chance, as a share of all that is beyond it."""
 
     title: ClassVar[str] = "Cohen's kappa"
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)

@@ -39,7 +39,14 @@ from gnomon.measures.timing import lateness, matched
 
 @dataclass(frozen=True)
 class CollarF1(AveragedRatio, Folded):
-    """F1 of events within a collar, in seconds; see :func:`gnomon.measures.detections.collar_f1`."""
+    """F1 of events that are found to within a collar, in seconds; see :func:`gnomon.measures.detections.collar_f1`.
+
+    Parameters
+    ----------
+    offsets
+        ``True``: starts differ by at most the collar, ends by at most the collar or a share of the event's length;
+        ``False``: starts differ by at most the collar.
+    """
 
     average: Average = "micro"
     collar: float = 0.2
@@ -92,7 +99,7 @@ class CollarF1(AveragedRatio, Folded):
 
 @dataclass(frozen=True)
 class LatencyWithin(Folded):
-    """Share of the events detected at most so many seconds late; see :func:`gnomon.measures.timing.latency`."""
+    """Share of the events that are detected at most so many seconds after their start; see :func:`gnomon.measures.timing.latency`."""
 
     seconds: float = 1.0
     title: ClassVar[str] = "events detected in time"

@@ -86,7 +86,7 @@ class SetCounts(Measure):
 
 @dataclass(frozen=True)
 class SetF1(AveragedRatio, SetCounts):
-    """F1 over label sets, averaged over a class set."""
+    """F1 of pairs of sample and label, averaged over a class set."""
 
     title: ClassVar[str] = "F1"
     kind: ClassVar[Kind] = "f1"
@@ -94,7 +94,7 @@ class SetF1(AveragedRatio, SetCounts):
 
 @dataclass(frozen=True)
 class SetPrecision(AveragedRatio, SetCounts):
-    """Precision over label sets, averaged over a class set."""
+    """Precision of pairs of sample and label (of those predicted, the share that is true), averaged over a class set."""
 
     title: ClassVar[str] = "precision"
     kind: ClassVar[Kind] = "precision"
@@ -102,7 +102,7 @@ class SetPrecision(AveragedRatio, SetCounts):
 
 @dataclass(frozen=True)
 class SetRecall(AveragedRatio, SetCounts):
-    """Recall over label sets, averaged over a class set."""
+    """Recall of pairs of sample and label (of those that are true, the share that was found), averaged over a class set."""
 
     title: ClassVar[str] = "recall"
     kind: ClassVar[Kind] = "recall"

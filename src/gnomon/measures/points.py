@@ -96,26 +96,26 @@ class _Averaged(PointCounts, AveragedRatio):
 
 
 class PointF1(_Averaged):
-    """F1 of points: the mean of the classes' F1."""
+    """F1 of points, the harmonic mean of precision and recall."""
 
     title, kind = "F1 of points", "f1"
 
 
 class PointPrecision(_Averaged):
-    """Precision of points."""
+    """Precision of points: of those predicted as a class, the share that is right."""
 
     title, kind = "precision of points", "precision"
 
 
 class PointRecall(_Averaged):
-    """Recall of points."""
+    """Recall of points: of those truly of a class, the share that was found."""
 
     title, kind = "recall of points", "recall"
 
 
 @dataclass(frozen=True)
 class PointF1OfMeans(PointCounts, F1OfMeans):
-    """Harmonic mean of macro precision and macro recall, which is not the mean of the classes' F1."""
+    """Harmonic mean of macro precision and macro recall of points, which is not the mean of the classes' F1."""
 
     classes: ClassSet = CHANGES
     title: ClassVar[str] = "F1 of macro precision and recall of points"
@@ -143,13 +143,13 @@ class PointClassF1(_OfClass):
 
 
 class PointClassPrecision(_OfClass):
-    """Precision of the points of one class."""
+    """Precision of the points of one class: of those predicted as it, the share that is right."""
 
     title, kind = "precision of the points of a class", "precision"
 
 
 class PointClassRecall(_OfClass):
-    """Recall of the points of one class."""
+    """Recall of the points of one class: of those truly of it, the share that was found."""
 
     title, kind = "recall of the points of a class", "recall"
 

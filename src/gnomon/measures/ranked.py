@@ -72,7 +72,16 @@ class Detections:
 
 @dataclass(frozen=True)
 class AveragePrecision(LedgerMeasure):
-    """Mean over classes, and over thresholds, of the average precision of detections."""
+    """Mean over classes, and over thresholds, of the average precision of detections.
+
+    Parameters
+    ----------
+    classes
+        ``present``: classes in truth; ``listed``: these classes.
+    interpolation
+        ``all-point``: at each recall the best precision there or further on; ``none``: precision as it is at each
+        recall; ``11-point``: the best precision at 11 recalls; ``101-point``: the best precision at 101 recalls.
+    """
 
     ledger: str = "detections"
     at: tuple[float, ...] = ()
@@ -160,7 +169,8 @@ class AveragePrecision(LedgerMeasure):
         """Hits of what was not returned, more hits than truths, numbers that are neither 0 nor 1."""
         columns = ledger.columns
         flags = [columns["returned"], *(columns[name] for name in self._hits)]
-        key = np.unique(np.stack([ledger.case, columns["class"]]), axis=1, return_inverse=True)[1].ravel()
+        width = int(columns["class"].max(initial=0)) + 2
+        key = np.unique(ledger.case.astype(np.int64) * width + columns["class"] + 1, return_inverse=True)[1]
         truths = np.bincount(key, weights=columns["truths"])
         return {
             "a row has no class": columns["class"] < 0,

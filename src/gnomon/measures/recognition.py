@@ -93,32 +93,39 @@ class _OfEvents(_Viewed):
 
 
 class TimeF1(_OfTime, kind="f1"):
-    """F1 of time."""
+    """F1 of time: twice the seconds in which a class is true and returned, over its seconds on both sides."""
 
 
 class TimePrecision(_OfTime, kind="precision"):
-    """Precision of time."""
+    """Precision of time: of the seconds that were returned as a class, the share in which it is true."""
 
 
 class TimeRecall(_OfTime, kind="recall"):
-    """Recall of time."""
+    """Recall of time: of the seconds of a class in truth, the share in which it was returned."""
 
 
 class EventF1(_OfEvents, kind="f1"):
-    """F1 of events, correct ones only."""
+    """F1 of events: right is an event that meets one return of its class, and that return no other event."""
 
 
 class EventPrecision(_OfEvents, kind="precision"):
-    """Precision of events, correct ones only."""
+    """Precision of events: of the returns of a class, the share that meet one event, and that event no other return."""
 
 
 class EventRecall(_OfEvents, kind="recall"):
-    """Recall of events, correct ones only."""
+    """Recall of events: of the events of a class, the share that meet one return, and that return no other event."""
 
 
 @dataclass(frozen=True)
 class AnyOverlap(WardTally):
-    """Share of events that are not deleted (``recall``), or of returns that are not insertions (``precision``)."""
+    """What is met at all, however briefly, over all classes together: events (``recall``) or returns (``precision``).
+
+    Parameters
+    ----------
+    side
+        ``recall``: share of the events that share any time with a return of their class; ``precision``: share of the
+        returns that share any time with an event of their class.
+    """
 
     side: Literal["recall", "precision"] = "recall"
     title: ClassVar[str] = "events with any overlap"
@@ -148,7 +155,17 @@ class AnyOverlap(WardTally):
 
 @dataclass(frozen=True)
 class CategoryRate(WardTally):
-    """Seconds of a category of one class over the class's P (TP, D, F, Us, Ue) or N (TN, I, M, Os, Oe)."""
+    """Seconds of a category of one class over the class's P (TP, D, F, Us, Ue) or N (TN, I, M, Os, Oe).
+
+    Parameters
+    ----------
+    category
+        ``TP``: of the time of the class, what was found; ``D``: of the time of the class, events that were missed;
+        ``F``: of the time of the class, gaps inside of events; ``Us``: of the time of the class, what was lost at
+        starts; ``Ue``: of the time of the class, what was lost at ends; ``TN``: of the other time, what was left alone;
+        ``I``: of the other time, what was inserted; ``M``: of the other time, what joins two events; ``Os``: of the
+        other time, what runs ahead of starts; ``Oe``: of the other time, what runs on after ends.
+    """
 
     label: str
     category: str
@@ -208,9 +225,14 @@ class CategoryRate(WardTally):
 
 @dataclass(frozen=True)
 class WindowShare(WardTally):
-    """Share of the windows that is right (``correct``), seriously wrong, off in time (``timing``), or exchanged.
+    """Share of the time of the windows.
 
-    ``serious``: with an I, D, M or F on a side; ``substitution``: one class taken for another.
+    Parameters
+    ----------
+    what
+        ``correct``: with the right class, or rightly with none; ``serious``: in which an event is missed (D) or broken
+        up (F), or a return is of nothing (I) or joins events (M); ``timing``: wrong only since an event begins or ends
+        too early or too late; ``substitution``: in which one class was taken for another.
     """
 
     what: Literal["correct", "serious", "timing", "substitution"] = "correct"
@@ -249,7 +271,13 @@ class WindowShare(WardTally):
 
 @dataclass(frozen=True)
 class FalseAlarmsPerHour(WardTally):
-    """Returns that share no time with an event of their class, per hour of the windows or of their NULL time."""
+    """Returns that share no time with an event of their class, by the hour.
+
+    Parameters
+    ----------
+    per
+        ``total``: all hours of the windows; ``null``: hours of the windows without any true event.
+    """
 
     per: Literal["total", "null"] = "total"
     title: ClassVar[str] = "false alarms per hour"

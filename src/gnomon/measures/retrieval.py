@@ -121,7 +121,14 @@ def tally_cases(found: Rankings, case: Array, n_cases: int) -> Tallies:
 
 @dataclass(frozen=True)
 class _Retrieval(Measure):
-    """Base of the measures that fold over queries."""
+    """Base of the measures that fold over queries.
+
+    Parameters
+    ----------
+    form
+        ``average``: mean over all orders of ties; ``optimistic``: ties in the best order; ``pessimistic``: ties in the
+        worst order.
+    """
 
     task: str = ""
     form: Form = "average"
@@ -181,7 +188,7 @@ def _follow(tallies: Tallies, rows: Ledger | None) -> bool:
 
 @dataclass(frozen=True)
 class Mrr(_Retrieval):
-    """Mean reciprocal rank."""
+    """Mean over queries of 1 / rank of the right candidate."""
 
     title: ClassVar[str] = "mean reciprocal rank"
 

@@ -47,7 +47,16 @@ LAYOUT = (
 
 @dataclass(frozen=True)
 class BoxMeasure(Measure):
-    """Base of the measures over matched boxes; the threshold of IoU and the order of matching are part of each."""
+    """Base of the measures over matched boxes; the threshold of IoU and the order of matching are part of each.
+
+    Parameters
+    ----------
+    matching
+        ``hungarian-then-filter``: matched for the largest sum of IoU, then struck out below the least IoU;
+        ``gated-hungarian``: matched for the largest sum of IoU among pairs that reach the least IoU;
+        ``max-cardinality``: as many matches as can reach the least IoU; ``greedy``: matched one by one, the surest
+        first.
+    """
 
     iou: float = 0.25
     matching: Order = "hungarian-then-filter"
@@ -135,26 +144,26 @@ class _BoxRatio(AveragedRatio, BoxMeasure):
 
 
 class BoxF1(_BoxRatio):
-    """F1 of boxes: the mean of the classes' F1, or pooled (``micro``)."""
+    """F1 of boxes, the harmonic mean of precision and recall."""
 
     title, kind = "F1 of boxes", "f1"
 
 
 class BoxPrecision(_BoxRatio):
-    """Precision of boxes."""
+    """Precision of boxes: of those predicted, the share that matches a true one."""
 
     title, kind = "precision of boxes", "precision"
 
 
 class BoxRecall(_BoxRatio):
-    """Recall of boxes."""
+    """Recall of boxes: of the true ones, the share that a predicted one matches."""
 
     title, kind = "recall of boxes", "recall"
 
 
 @dataclass(frozen=True)
 class BoxF1OfMeans(F1OfMeans, BoxMeasure):
-    """Harmonic mean of macro precision and macro recall, which is not the mean of the classes' F1."""
+    """Harmonic mean of macro precision and macro recall of boxes, which is not the mean of the classes' F1."""
 
     title: ClassVar[str] = "F1 of macro precision and recall of boxes"
 
@@ -222,13 +231,13 @@ class BoxClassF1(_OfClass):
 
 
 class BoxClassPrecision(_OfClass):
-    """Precision of the boxes of one class."""
+    """Precision of the boxes of one class: of those predicted, the share that matches a true one."""
 
     title, kind = "precision of the boxes of a class", "precision"
 
 
 class BoxClassRecall(_OfClass):
-    """Recall of the boxes of one class."""
+    """Recall of the boxes of one class: of the true ones, the share that a predicted one matches."""
 
     title, kind = "recall of the boxes of a class", "recall"
 
@@ -244,7 +253,7 @@ def _of(totals: Totals, field: str, label: str | None) -> Array:
 
 @dataclass(frozen=True)
 class BoxIoU(BoxMeasure):
-    """Mean IoU over the matches, of all classes or of one."""
+    """Mean IoU (common volume over joint volume) of matched boxes, of all classes or of one."""
 
     label: str | None = None
     title: ClassVar[str] = "mean IoU of matched boxes"
@@ -275,7 +284,13 @@ class BoxIoU(BoxMeasure):
 
 @dataclass(frozen=True)
 class BoxErrorsPerScene(BoxMeasure):
-    """Boxes per scene without a match: predicted (``false``) or true ones (``missed``)."""
+    """Boxes without a match, by the scene.
+
+    Parameters
+    ----------
+    what
+        ``false``: predicted boxes; ``missed``: true boxes.
+    """
 
     what: Literal["false", "missed"] = "false"
     title: ClassVar[str] = "boxes per scene without a match"

@@ -77,7 +77,7 @@ class _Segmentation(Folded):
 
 @dataclass(frozen=True)
 class SegmentalF1(_Segmentation):
-    """F1 of runs at an overlap; see :func:`gnomon.measures.sequences.segmental_f1`."""
+    """F1 of runs that meet a true run with at least this IoU; see :func:`gnomon.measures.sequences.segmental_f1`."""
 
     at: float = 0.5
     title: ClassVar[str] = "segmental F1 at an overlap"
@@ -125,7 +125,10 @@ class RunF1(SegmentalF1):
 
 @dataclass(frozen=True)
 class EditScore(_Segmentation):
-    """Mean edit score of the recordings; see :func:`gnomon.measures.sequences.edit_score`."""
+    """How alike the sequences of labels are, from 0 to 100, mean over recordings.
+
+    See :func:`gnomon.measures.sequences.edit_score`.
+    """
 
     title: ClassVar[str] = "edit score"
     bounds: ClassVar[tuple[float, float]] = (0.0, 100.0)

@@ -65,7 +65,17 @@ LAYOUT = (
 
 @dataclass(frozen=True)
 class _PoseMeasure(Measure):
-    """Base of the measures over skeletons; ``n`` is the number of samples with a visible joint."""
+    """Base of the measures over skeletons; ``n`` is the number of samples with a visible joint.
+
+    Parameters
+    ----------
+    alignment
+        ``none``: as they are; ``root``: after the roots were put on one another; ``rigid``: after the best rotation and
+        translation; ``similarity``: after the best rotation, translation and scale; ``scale``: after the roots were put
+        on one another and the prediction was scaled about them.
+    average
+        ``micro``: over all joints of all samples; ``macro``: mean over sequences of their means.
+    """
 
     pelvis: tuple[int, ...] = (0,)
     signal: ClassVar[type] = Skeletons
@@ -248,7 +258,7 @@ def _along(totals: Totals, field: str, axis: str, label: str) -> Array:
 
 @dataclass(frozen=True)
 class MPJPE(_PoseMeasure):
-    """Mean distance of joints after an alignment."""
+    """Mean distance of predicted from true joints."""
 
     alignment: Alignment = "none"
     average: Average = "micro"
@@ -272,7 +282,7 @@ class MPJPE(_PoseMeasure):
 
 @dataclass(frozen=True)
 class JointMPJPE(_PoseMeasure):
-    """Mean distance of one joint after an alignment."""
+    """Mean distance of one predicted joint from the true one."""
 
     joint: str = "0"
     alignment: Alignment = "none"
@@ -311,7 +321,7 @@ class JointMPJPE(_PoseMeasure):
 
 @dataclass(frozen=True)
 class RootError(_PoseMeasure):
-    """Mean distance of the roots."""
+    """Mean distance of the predicted from the true root."""
 
     average: Average = "micro"
     title: ClassVar[str] = "mean error of the root"
@@ -355,7 +365,7 @@ class _Share(_PoseMeasure):
 
 @dataclass(frozen=True)
 class PCK(_Share):
-    """Share of distances within a threshold."""
+    """Share of the joints that are within a distance of the true ones."""
 
     threshold_mm: int = 150
     title: ClassVar[str] = "share of joints within a distance"
@@ -378,7 +388,7 @@ class PCK(_Share):
 
 @dataclass(frozen=True)
 class AUC(_Share):
-    """Mean of the share within a threshold over the thresholds 0, 5, ... mm."""
+    """Share of the joints within a distance of the true ones, mean over the distances 0, 5, ... mm."""
 
     upto_mm: int = 150
     title: ClassVar[str] = "area under the curve of the share of joints"

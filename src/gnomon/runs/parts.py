@@ -7,7 +7,7 @@ several shards are one case, whose tallies add up.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from gnomon.runs.packing import (
     write_npz,
 )
 
+ROOM = 8 << 20
+"""Bytes of parts that are held before they are folded."""
 ABOUT, TALLIES, LEDGERS = "part.json", "tallies.npz", "ledgers.npz"
 
 
@@ -105,6 +107,39 @@ def folded(parts: Sequence[Part], counted: Mapping[str, Sequence[str]] | None = 
         moved = Ledger(order[stacked.case], stacked.columns, stacked.labels)
         ledgers[name] = _added(moved, counted[name]) if counted and name in counted else _sorted(moved)
     return Part(roster, tallies, ledgers)
+
+
+def gathered(parts: Iterable[Part], columns: Sequence[str]) -> Part:
+    """Fold parts of counts one after another, so that few are held at a time.
+
+    Parameters
+    ----------
+    parts
+        At least one; tallies are counts, which may be added in any order, and all ledgers count.
+    columns
+        The columns of every ledger, as in :func:`folded`.
+    """
+    held: list[Part] = []
+    size = 0
+    for part in parts:
+        if any(field.kind != "count" for tallies in part.tallies.values() for field in tallies.layout):
+            raise GnomonError("only counts are gathered one after another; fold sums at once, so that they are exact")
+        held.append(part)
+        size += _size(part)
+        if size > max(ROOM, 2 * _size(held[0])):
+            held = [folded(held, _all(held, columns))]
+            size = _size(held[0])
+    return folded(held, _all(held, columns))
+
+
+def _all(parts: Sequence[Part], columns: Sequence[str]) -> dict[str, Sequence[str]]:
+    return {name: columns for part in parts for name in part.ledgers}
+
+
+def _size(part: Part) -> int:
+    """Return the bytes of what was tallied."""
+    tallies = sum(array.nbytes for one in part.tallies.values() for array in one.fields.values())
+    return tallies + sum(array.nbytes for one in part.ledgers.values() for array in (one.case, *one.columns.values()))
 
 
 def _joined(rosters: Sequence[Roster]) -> tuple[Roster, list[Array]]:

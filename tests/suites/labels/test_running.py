@@ -192,6 +192,30 @@ def test_bad_input_is_found_before_any_work(truth, tmp_path, options, words):
     assert not (tmp_path / "runs" / "store").exists()
 
 
+TEXT_ONLY = {"id": list("abcdef"), "label": list("xyxyxy"), "group": list("gghhii"), "room": list("kkkkll")}
+
+
+def test_without_numeric_columns_it_is_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError) as caught:
+        gnomon.run("labels", truth=TEXT_ONLY, folds=3, out=tmp_path / "runs")
+    assert str(caught.value) == (
+        "<truth in memory>: no numeric column for 'nearest_mean' to learn from, besides id, label, group and slices "
+        "(not numeric: 'room'); add feature columns, or choose systems that need none (--systems majority,stratified)"
+    )
+    assert not (tmp_path / "runs" / "store").exists()
+
+
+def test_trivial_baselines_need_no_numeric_columns(tmp_path):
+    (tmp_path / "own.py").write_text(
+        "class Constant:\n    trivial = True\n    def fit(self, *a): pass\n"
+        "    def predict(self, features):\n        return ['x'] * len(features)\n"
+    )
+    names = ("majority", "stratified", f"{tmp_path / 'own.py'}:Constant")
+    result = gnomon.run("labels", truth=TEXT_ONLY, folds=3, systems=names, out=tmp_path / "runs")
+    assert result.complete
+    assert result.scores[names[-1]]["accuracy"] == 0.5  # by hand: three of six are x
+
+
 def test_folds_keep_groups_together_and_are_even(truth, tmp_path):
     from gnomon.suites.labels.cells import deal
 

@@ -75,6 +75,31 @@ class Scene:
         return fitted(read_points(self.points), (reference, comparison), shown(self.points))
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where the files of a scene are."""
+
+    room: str
+    number: int
+    reference: Path
+    comparison: Path
+    label: Path
+    points: Path | None = None
+
+    @property
+    def id(self) -> str:
+        """Name of the scene."""
+        return f"{self.room}-{self.number}"
+
+    def read(self) -> Scene:
+        """Read the boxes of the scene."""
+        boxes = read_boxes(self.label)
+        if len(boxes) and CATEGORIES[self.number] == "Unchanged":
+            what = f"{counted(len(boxes), 'box')} in a scene of category Unchanged"
+            raise InputError(f"{shown(self.label)}: {what}, expected none; give the scan another number")
+        return Scene(self.room, self.number, self.reference, self.comparison, self.label, boxes, self.points)
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset(Sequence[Scene]):
     """The scenes of a folder, by room and number."""
@@ -114,24 +139,28 @@ def read_dataset(path: str | os.PathLike[str], *, missing: str = "error") -> Dat
     InputError
         The layout is another one, or a label cannot be read.
     """
+    places, notes = find_scenes(path, missing=missing)
+    return Dataset(Path(path), tuple(place.read() for place in places), notes)
+
+
+def find_scenes(path: str | os.PathLike[str], *, missing: str = "error") -> tuple[list[Place], tuple[str, ...]]:
+    """Find the scenes of a folder, of which nothing is read yet; return them and what was left out or passed over.
+
+    Parameters are those of :func:`read_dataset`.
+    """
     if missing not in POLICIES:
         raise InputError(f"missing={missing!r}: expected one of {some(POLICIES)}")
     root = Path(path)
     finding = _Finding(root, missing)
     scans = finding.scans(_folder(root, "Data"))
     labels, points = finding.labels(_folder(root, "Label"))
-    scenes = []
+    places = []
     for room, number in finding.pairs(scans, labels):
-        label = labels[room, number]
-        boxes = read_boxes(label)
-        if len(boxes) and CATEGORIES[number] == "Unchanged":
-            what = f"{counted(len(boxes), 'box')} in a scene of category Unchanged"
-            raise InputError(f"{shown(label)}: {what}, expected none; give the scan another number")
         paths = scans[room, REFERENCE], scans[room, number]
-        scenes.append(Scene(room, number, *paths, label, boxes, points.get((room, number))))
-    if not scenes:
+        places.append(Place(room, number, *paths, labels[room, number], points.get((room, number))))
+    if not places:
         raise InputError(f"{shown(root)}: no scene: expected Data/001/001-1.pcd, 001-2.pcd, ... and Label/001-2.json")
-    return Dataset(root, tuple(scenes), tuple(finding.notes))
+    return places, tuple(finding.notes)
 
 
 Key = tuple[str, int]

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,17 @@ class Keeper:
             self._kept.pop()
         self._kept.append(self._made(judged, scans, bad))
         self._kept.sort(key=lambda item: (-item.badness, item.case))
+
+    def take(self, folder: Path) -> None:
+        """Keep what another one kept in a folder (:meth:`files`), where it is among the worst so far."""
+        for entry in exhibits.listed(folder).entries:
+            place = -entry.badness, entry.case
+            if len(self._kept) == self.most:
+                if (-self._kept[-1].badness, self._kept[-1].case) < place:
+                    return
+                self._kept.pop()
+            self._kept.append(exhibits.read(folder, entry.case))
+            self._kept.sort(key=lambda item: (-item.badness, item.case))
 
     def files(self, of: int) -> dict[str, bytes]:
         """Return the file of the run directory; none where nothing is to be kept."""

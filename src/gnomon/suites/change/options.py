@@ -46,7 +46,7 @@ class ChangeOptions(ExhibitOptions, ScoringOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ChangeOptions):
+class ScoreOptions(ChangeOptions, EngineOptions):
     """``gnomon score change``."""
 
     truth: Annotated[
@@ -54,7 +54,11 @@ class ScoreOptions(ChangeOptions):
     ]
     predictions: Annotated[
         tuple[str, ...],
-        Option("boxes as JSON, parquet or csv; give NAME=FILE, several times, for several systems", metavar="FILE"),
+        Option(
+            "boxes as JSON, parquet or csv, or a folder of such shards; give NAME=FILE, several times, for several "
+            "systems",
+            metavar="FILE",
+        ),
     ]
     missing: Annotated[
         str, Option("scenes without a prediction: an error, no boxes, or left out", choices=("error", "empty", "skip"))

@@ -7,8 +7,11 @@ are Add, points of the reference inside a Remove box are Remove.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,14 +25,17 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import by_family
 from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
+from gnomon.engine.job import Job
 from gnomon.engine.simulated import MARK
 from gnomon.intake.faults import shown
+from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.measures import boxes as box_measures
 from gnomon.measures.points import PointCounts
 from gnomon.measures.scene_boxes import BoxMeasure
 from gnomon.measures.scenes import SceneCounts
 from gnomon.runs.content import column_digest
+from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
@@ -43,6 +49,8 @@ from gnomon.suites.change.protocol import DETECTIONS, DIFFERENT, MATCHING, proto
 from gnomon.suites.change.shapes import together
 
 CATEGORY = "category"
+TOLD = ("unchanged", "true", "predicted", "from_boxes", "without_scores")
+"""What is counted of scenes besides their tallies."""
 MANY = 3.0
 """A system that predicts this many times the true boxes is said to do so."""
 
@@ -57,37 +65,62 @@ class System:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
-def score(options: ScoreOptions) -> list[Evaluation]:
-    """Score every given system in every asked variant."""
-    dataset = read_dataset(options.truth, missing=options.gaps)
+def score(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score every given system in every asked variant; folders of shards are scored shard by shard."""
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    facts = {"real_scans": int(not (dataset.path / MARK).is_file())}
+    if any(is_folder(path) for _, path in sources):
+        from gnomon.suites.change import shards
+
+        return shards.score(sources, options)
+    dataset = read_dataset(options.truth, missing=options.gaps)
+    facts = known(dataset.path)
     systems = [System(name, path, _matched(path, dataset, options.missing), facts) for name, path in sources]
     coverage = {"policy": {"missing": options.missing}}
-    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
-    asked = [(system, variant) for system in systems for variant in variants]
+    asked = [(system, variant) for system in systems for variant in variants(options)]
     evaluations = evaluate(dataset.scenes, asked, options, coverage=lambda _: coverage, notes=dataset.notes)
     if options.export_indoorcd:
         indoorcd.write(options.export_indoorcd, evaluations)
     return evaluations
 
 
+def known(folder: Path) -> dict[str, Any]:
+    """Return what is known of the scans of a dataset."""
+    return {"real_scans": int(not (folder / MARK).is_file())}
+
+
+def variants(options: ChangeOptions) -> tuple[str, ...]:
+    """Return the variants that are asked for."""
+    return ("published", "strict") if options.variant == "both" else (options.variant,)
+
+
 def _matched(path: str, dataset: Dataset, missing: str) -> dict[str, Prediction]:
     given = read_predictions(path)
-    known = {scene.id: scene for scene in dataset}
-    extra = [name for name in given if name not in known]
+    lacking = unmatched(path, given, [scene.id for scene in dataset], missing)
+    if missing == "empty":
+        given |= {name: nothing(name) for name in lacking}
+    return given
+
+
+def nothing(scene: str) -> Prediction:
+    """Return the prediction that nothing changed."""
+    return Prediction(scene, together([], []))
+
+
+def unmatched(path: str, given: Collection[str], scenes: Collection[str], missing: str) -> list[str]:
+    """Return the scenes without a prediction; those that are not in the truth are refused."""
+    there = set(scenes)
+    extra = [name for name in given if name not in there]
     if extra:
-        raise InputError(f"{shown(path)}: scenes that are not in the truth: {some(extra)}; it has {some(known)}")
-    lacking = [name for name in known if name not in given]
+        raise InputError(f"{shown(path)}: scenes that are not in the truth: {some(extra)}; it has {some(scenes)}")
+    held = set(given)
+    lacking = [name for name in scenes if name not in held]
     if lacking and missing == "error":
         raise InputError(
             f"{shown(path)}: no prediction for {some(lacking)}; add them (an empty list where nothing changed), "
             "or choose --missing empty or --missing skip"
         )
-    if missing == "empty":
-        given |= {name: Prediction(name, together([], [])) for name in lacking}
-    return given
+    return lacking
 
 
 def evaluate(
@@ -100,20 +133,48 @@ def evaluate(
     notes: Sequence[str] = (),
 ) -> list[Evaluation]:
     """Tally systems, each in a variant; ``split``: how scenes are split, by variant; ``notes``: what was left out."""
-    books = [_Book(system, variant, options, (split or {}).get(variant, {})) for system, variant in asked]
+    books = {index: Book(variant, options, (split or {}).get(variant, {})) for index, (_, variant) in enumerate(asked)}
     for scene in scenes:
-        truth = _Truth(scene, options)
-        for book in books:
-            found = book.system.predictions.get(scene.id)
+        truth = Truth(scene, options)
+        for index, book in books.items():
+            found = asked[index][0].predictions.get(scene.id)
             if found is not None:
-                book.add(scene, found, truth.points(found), truth.scans())
+                book.add(truth, found)
     data, inputs = _data_digest(scenes), _inputs(scenes)
-    made = [book.evaluation(scenes, data, inputs, coverage(book.system)) for book in books]
-    gaps = tuple(Finding("dataset-gaps", "info", "dataset", note, "complete the dataset") for note in notes)
-    return [replace(item, findings=(*gaps, *item.findings)) for item in made]
+    made = []
+    for index, book in books.items():
+        system, part = asked[index][0], book.part()
+        held = system.predictions
+        seen = Seen(
+            [scene.id for scene in scenes],
+            [scene.id for scene in scenes if scene.id not in held],
+            data,
+            coverage(system),
+            tuple(inputs),
+        )
+        evaluation = book.evaluation(part, part.facts, system, seen)
+        kept = book.keeper.files(len(part.roster))
+        made.append(replace(evaluation, table=_table([held[name] for name in part.roster.ids]), files=kept))
+    return [replace(item, findings=(*gaps(notes), *item.findings)) for item in made]
 
 
-class _Truth:
+def gaps(notes: Sequence[str]) -> list[Finding]:
+    """Say what a dataset lacks."""
+    return [Finding("dataset-gaps", "info", "dataset", note, "complete the dataset") for note in notes]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was to be scored: the ids of all scenes and of those that were not, their fingerprint, coverage, files."""
+
+    scenes: Sequence[str]
+    missing: Sequence[str]
+    data: str
+    coverage: Mapping[str, Any]
+    inputs: tuple[Mapping[str, Any], ...] = ()
+
+
+class Truth:
     """The classes of the points of a scene, read once; files of them are held against the scans."""
 
     def __init__(self, scene: Scene, options: ChangeOptions) -> None:
@@ -141,24 +202,27 @@ def _labels(codes: tuple[Array, Array]) -> PointLabels:
     return PointLabels(np.concatenate(codes), CHANGES)
 
 
-class _Book:
+class Book:
     """Collects the tallies of one system in one variant."""
 
-    def __init__(self, system: System, variant: str, options: ChangeOptions, split: Mapping[str, Any]) -> None:
-        self.system, self.variant, self.options = system, variant, options
+    def __init__(self, variant: str, options: ChangeOptions, split: Mapping[str, Any] | None = None) -> None:
+        self.variant, self.options = variant, options
         matching: Any = options.matching or MATCHING[variant]
         slices = (CATEGORY,) if options.per_category else ()
-        self.protocol = protocol(variant, matching, options.iou_threshold, slices, split)
+        self.protocol = protocol(variant, matching, options.iou_threshold, slices, split or {})
         measures = [m for m in self.protocol.measures if isinstance(m, (BoxMeasure, PointCounts, SceneCounts))]
         self.families = by_family(measures)
         self.rows: dict[str, list[Tallies]] = {name: [] for name in self.families}
         self.ledgers: list[Ledger] = []
         self.done: list[Scene] = []
+        self.told: Counter[str] = Counter(dict.fromkeys(TOLD, 0))
+        self.times: list[float] = []
         self.boxes = next(name for name, measure in self.families.items() if measure.signal is Boxes)
         self.keeper = Keeper(0 if options.out == "none" else options.exhibits, options.iou_threshold, matching)
 
-    def add(self, scene: Scene, found: Prediction, points: tuple[PointLabels, PointLabels], scans: Scans) -> None:
+    def add(self, truth: Truth, found: Prediction) -> None:
         """Tally one scene."""
+        scene, points = truth.scene, truth.points(found)
         signals: dict[type, tuple[Any, Any]] = {
             Boxes: (scene.boxes, found.boxes),
             PointLabels: points,
@@ -168,80 +232,79 @@ class _Book:
             self.rows[name].append(measure.tally(*signals[measure.signal]))
         self.ledgers.append(box_measures.detections(scene.boxes, found.boxes))
         self.done.append(scene)
-        self.keeper.offer(Judged(scene, found, points, self.rows[self.boxes][-1]), scans)
+        self.told["unchanged"] += not len(scene.boxes)
+        self.told["true"] += len(scene.boxes)
+        self.told["predicted"] += len(found.boxes)
+        self.told["from_boxes"] += found.points is None
+        self.told["without_scores"] += bool(len(found.boxes)) and found.boxes.scores is None
+        self.times += [] if found.seconds is None else [found.seconds]
+        self.keeper.offer(Judged(scene, found, points, self.rows[self.boxes][-1]), truth.scans())
 
-    def evaluation(
-        self, scenes: Sequence[Scene], data: str, inputs: Sequence[Mapping[str, Any]], coverage: Mapping[str, Any]
-    ) -> Evaluation:
-        """Return what became of all scenes."""
-        predictions = [self.system.predictions[scene.id] for scene in self.done]
-        missing = [scene.id for scene in scenes if scene.id not in self.system.predictions]
-        counted = {"truth": len(scenes), "scored": len(self.done), "missing": missing}
+    def part(self) -> Part:
+        """Return what was tallied; its facts are those that :meth:`evaluation` needs."""
+        roster = Roster(
+            tuple(scene.id for scene in self.done),
+            tuple(scene.room for scene in self.done),
+            {CATEGORY: tuple(scene.category for scene in self.done)},
+            "room",
+        )
+        tallies = {name: self._stacked(name, rows) for name, rows in self.rows.items()}
+        facts = {"told": dict(self.told), "seconds": self.times}
+        return Part(roster, tallies, {DETECTIONS: _ledger(self.ledgers)}, facts)
+
+    def evaluation(self, part: Part, facts: Mapping[str, Any], system: System, seen: Seen) -> Evaluation:
+        """Return what became of all scenes; what a run keeps of predictions is left to be filled in."""
+        n = len(part.roster)
+        counted = {"truth": len(seen.scenes), "scored": n, "missing": list(seen.missing)}
         return Evaluation(
             protocol=self.protocol,
             suite="change",
-            system=self.system.name,
-            roster=Roster(
-                tuple(scene.id for scene in self.done),
-                tuple(scene.room for scene in self.done),
-                {CATEGORY: tuple(scene.category for scene in self.done)},
-                "room",
-            ),
-            tallies={name: self._stacked(name, parts) for name, parts in self.rows.items()},
-            data=data,
-            table=_table(predictions),
-            ledgers={DETECTIONS: _ledger(self.ledgers)},
-            coverage={"complete": not missing, "scenes": counted, **coverage},
-            findings=self._findings(predictions),
-            inputs=tuple(inputs),
-            options={**opt.record(self.options), "variant": self.variant, "source": self.system.where},
-            facts={**self._facts(predictions), **self.system.facts},
-            files=self.keeper.files(len(self.done)),
+            system=system.name,
+            roster=part.roster,
+            tallies=part.tallies,
+            data=seen.data,
+            table=_table([]),
+            ledgers=part.ledgers,
+            coverage={"complete": not seen.missing, "scenes": counted, **seen.coverage},
+            findings=_findings(facts["told"], n, system.name),
+            inputs=seen.inputs,
+            options={**opt.record(self.options), "variant": self.variant, "source": system.where},
+            facts={**self._facts(facts["told"], facts["seconds"], n), **system.facts},
         )
 
-    def _stacked(self, name: str, parts: Sequence[Tallies]) -> Tallies:
-        if parts:
-            return Tallies.stack(parts)
+    def _stacked(self, name: str, rows: Sequence[Tallies]) -> Tallies:
+        if rows:
+            return Tallies.stack(rows)
         blank = together([], [])
         empty = PointLabels(np.zeros(0, dtype=np.uint8), CHANGES)
         signals: dict[type, Any] = {Boxes: blank, PointLabels: empty, Changed: Changed(False)}
         measure = self.families[name]
         return measure.tally(*(signals[measure.signal],) * 2).take(slice(0, 0))
 
-    def _facts(self, predictions: Sequence[Prediction]) -> dict[str, Any]:
-        times = [item.seconds for item in predictions if item.seconds is not None]
-        n = len(predictions)
+    def _facts(self, told: Mapping[str, int], times: Sequence[float], n: int) -> dict[str, Any]:
         return {
-            "unchanged_scenes": sum(not len(scene.boxes) for scene in self.done),
-            "boxes_per_scene": {"true": self._true() / n, "predicted": _count(predictions) / n} if n else {},
-            "seconds_per_scene": sum(times) / n if n and len(times) == n else None,
-            "points_from_boxes": sum(item.points is None for item in predictions),
+            "unchanged_scenes": told["unchanged"],
+            "boxes_per_scene": {"true": told["true"] / n, "predicted": told["predicted"] / n} if n else {},
+            "seconds_per_scene": math.fsum(times) / n if n and len(times) == n else None,
+            "points_from_boxes": told["from_boxes"],
             **({DIFFERS: list(DIFFERENT)} if self.variant == "strict" and not self.options.matching else {}),
         }
 
-    def _true(self) -> int:
-        return sum(len(scene.boxes) for scene in self.done)
 
-    def _findings(self, predictions: Sequence[Prediction]) -> tuple[Finding, ...]:
-        true, found, name = self._true(), _count(predictions), self.system.name
-        findings = []
-        if true and found > MANY * true:
-            text = f"{found} predicted boxes for {true} true ones ({found / true:.1f} times as many)"
-            remedy = "read recall together with false boxes per scene"
-            findings.append(Finding("many-boxes", "warning", name, text, remedy))
-        derived = sum(item.points is None for item in predictions)
-        if derived:
-            text = f"classes of points come from the boxes in {derived} of {len(predictions)} scenes"
-            remedy = "give classes of points, or do not report scores of points"
-            findings.append(Finding("points-from-boxes", "info", name, text, remedy))
-        if any(len(item.boxes) and item.boxes.scores is None for item in predictions):
-            text, remedy = "boxes have no scores, so there is no average precision", "give every box a confidence"
-            findings.append(Finding("no-scores", "info", name, text, remedy))
-        return tuple(findings)
-
-
-def _count(predictions: Sequence[Prediction]) -> int:
-    return sum(len(item.boxes) for item in predictions)
+def _findings(told: Mapping[str, int], n: int, name: str) -> tuple[Finding, ...]:
+    true, found, findings = told["true"], told["predicted"], []
+    if true and found > MANY * true:
+        text = f"{found} predicted boxes for {true} true ones ({found / true:.1f} times as many)"
+        remedy = "read recall together with false boxes per scene"
+        findings.append(Finding("many-boxes", "warning", name, text, remedy))
+    if told["from_boxes"]:
+        text = f"classes of points come from the boxes in {told['from_boxes']} of {n} scenes"
+        remedy = "give classes of points, or do not report scores of points"
+        findings.append(Finding("points-from-boxes", "info", name, text, remedy))
+    if told["without_scores"]:
+        text, remedy = "boxes have no scores, so there is no average precision", "give every box a confidence"
+        findings.append(Finding("no-scores", "info", name, text, remedy))
+    return tuple(findings)
 
 
 def _ledger(parts: Sequence[Ledger]) -> Ledger:
@@ -273,22 +336,29 @@ def _table(predictions: Sequence[Prediction]) -> pa.Table:
 
 def _data_digest(scenes: Sequence[Scene]) -> str:
     """Return the fingerprint of scenes, their boxes and the classes of their points."""
-    boxes = [(scene.id, BOX_CLASSES[code], geometry) for scene in scenes for code, geometry in _listed(scene.boxes)]
-    points = [
-        hash_file(scene.points) if scene.points else f"{hash_file(scene.reference)} {hash_file(scene.comparison)}"
-        for scene in scenes
-    ]
+    return content([described(scene) for scene in scenes])
+
+
+Described = tuple[str, str, list[str], list[float]]
+"""Of a scene: id, hash of the classes of its points, classes of its boxes, and all their numbers."""
+
+
+def described(scene: Scene) -> Described:
+    """Return what the fingerprint of a dataset is made of."""
+    points = hash_file(scene.points) if scene.points else f"{hash_file(scene.reference)} {hash_file(scene.comparison)}"
+    boxes = [BOX_CLASSES[code] for code in scene.boxes.codes.tolist()]
+    return scene.id, points, boxes, scene.boxes.geometry.ravel().tolist()
+
+
+def content(scenes: Sequence[Described]) -> str:
+    """Return the fingerprint of described scenes."""
     return column_digest(
-        pa.array([scene.id for scene in scenes], pa.string()),
-        pa.array(points, pa.string()),
-        pa.array([scene for scene, _, _ in boxes], pa.string()),
-        pa.array([label for _, label, _ in boxes], pa.string()),
-        pa.array([value for _, _, geometry in boxes for value in geometry.ravel().tolist()], pa.float64()),
+        pa.array([scene for scene, _, _, _ in scenes], pa.string()),
+        pa.array([points for _, points, _, _ in scenes], pa.string()),
+        pa.array([scene for scene, _, boxes, _ in scenes for _ in boxes], pa.string()),
+        pa.array([label for _, _, boxes, _ in scenes for label in boxes], pa.string()),
+        pa.array([value for _, _, _, numbers in scenes for value in numbers], pa.float64()),
     )
-
-
-def _listed(boxes: Boxes) -> list[tuple[int, Array]]:
-    return list(zip(boxes.codes.tolist(), boxes.geometry, strict=True))
 
 
 def _inputs(scenes: Sequence[Scene]) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from gnomon.core.cases import join
 from gnomon.core.errors import IntegrityError
 from gnomon.core.table import View
 from gnomon.core.tallies import Array, Tallies, natural_key
@@ -28,8 +27,9 @@ from gnomon.numerics import segments as kernel
 from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
 from gnomon.runs.run import Run
-from gnomon.suites.events.columns import Recording
+from gnomon.suites.events import columns
 from gnomon.suites.events.envelopes import Signals, envelope
+from gnomon.suites.events.files import called
 from gnomon.suites.events.lanes import Spans, error_spans, label_lanes, lane, timeline, unused
 from gnomon.suites.events.times import show
 
@@ -46,7 +46,7 @@ class Keeper:
     _signals: dict[str, Signals] = field(default_factory=dict)
 
     def files(
-        self, ids: Sequence[str], recording: Callable[[int], Recording | None], tallies: Mapping[str, Tallies]
+        self, ids: Sequence[str], recording: Callable[[int], columns.Recording | None], tallies: Mapping[str, Tallies]
     ) -> dict[str, bytes]:
         """Return the file of a run that holds its exhibits; none where none are asked for.
 
@@ -68,7 +68,7 @@ class Keeper:
                 kept.append(self._exhibit(one, sorted(labels, key=natural_key), shares[place]))
         return {exhibits.NAME: exhibits.pack(kept, len(ids))}
 
-    def _exhibit(self, one: Recording, labels: list[str], share: float) -> Exhibit:
+    def _exhibit(self, one: columns.Recording, labels: list[str], share: float) -> Exhibit:
         case = one.case
         if case.id not in self._signals:
             self._signals[case.id] = envelope(case)
@@ -86,7 +86,7 @@ class Keeper:
             code = np.array([place[label] for label in side.classes], dtype=np.uint16)
             sides |= {f"{name}_start": side.starts, f"{name}_end": side.ends, f"{name}_code": code[side.codes]}
         told = f"{100 * share:.3g} % of the window is wrong"
-        return Exhibit(join((case.id,)), data, {**sides, **arrays}, float(share), told)
+        return Exhibit(called(case.id), data, {**sides, **arrays}, float(share), told)
 
 
 def wrong_shares(tallies: Tallies) -> list[float]:

@@ -30,6 +30,7 @@ from typing import Any
 
 import msgspec
 
+from gnomon.core.cases import join
 from gnomon.core.errors import InputError, some
 from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import guarded, shown
@@ -68,14 +69,26 @@ class TruthCase:
     fields: Mapping[str, Any]
 
 
-def read_truth(*paths: str | os.PathLike[str], limits: Limits = DEFAULT) -> list[TruthCase]:
-    """Return the cases of truth files in the order given; no two have one id."""
+def called(case: str) -> str:
+    """Return what a run calls a case: its id, whose parts between slashes are levels of a path.
+
+    >>> called("kitchen/part-03"), called("90%")
+    ('kitchen/part-03', '90%25')
+    """
+    return join(case.split("/"))
+
+
+def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = DEFAULT) -> list[TruthCase]:
+    """Return the cases of truth files in the order given; no two have one id.
+
+    ``name`` takes the place of a file's own where a case is called by it.
+    """
     cases: dict[str, TruthCase] = {}
     for path in map(Path, paths):
         value = read_json(path, limits=limits)
         for index, item in enumerate(value if isinstance(value, list) else [value]):
-            name, at = (f"-{index}", f"[{index}].") if isinstance(value, list) else ("", "")
-            case = _case(path, item, path.stem + name, where := f"{shown(path)}: {at}")
+            number, at = (f"-{index}", f"[{index}].") if isinstance(value, list) else ("", "")
+            case = _case(path, item, (name or path.stem) + number, where := f"{shown(path)}: {at}")
             if case.id in cases:
                 other = shown(cases[case.id].path)
                 raise InputError(f"{where}id: {shown(case.id, 80)!r} is also in {other}; give each case its own")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option
 from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -13,13 +13,22 @@ VARIANTS = ("published", "strict", "both")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ExhibitOptions, ScoringOptions):
+class ScoreOptions(ExhibitOptions, EngineOptions):
     """``gnomon score events``."""
 
-    truth: Annotated[tuple[str, ...], Option("truth file (JSON); may be repeated", metavar="FILE")]
+    truth: Annotated[
+        tuple[str, ...],
+        Option(
+            "truth file (JSON), may be repeated; or a folder of such shards, or of .npy with a class code per frame",
+            metavar="FILE",
+        ),
+    ]
     predictions: Annotated[
         tuple[str, ...],
-        Option("results as JSON, CSV, DCASE TSV or Audacity text; NAME=FILE for several systems", metavar="FILE"),
+        Option(
+            "results as JSON, CSV, DCASE TSV or Audacity text, or a folder of shards; NAME=FILE for several systems",
+            metavar="FILE",
+        ),
     ]
     group: Annotated[
         str,

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from gnomon.core import options as opt
-from gnomon.core.cases import Roster, join
+from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.core.tallies import natural_key
@@ -53,7 +53,7 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     cases = files.read_truth(*options.truth)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    systems = [System(name, path, results_of(path, cases, options)) for name, path in sources]
+    systems = [System(name, path, results_of(path, cases, options.missing)) for name, path in sources]
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     found = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
     if options.export_perfboard:
@@ -72,7 +72,7 @@ def evaluate(
     part = tallying.tallied(roster, found, tallying.asked(options.variant), **told(cases))
     content = {
         "data": data_digest(cases, roster.level),
-        "table": _table(scored, system.results),
+        "table": table_of(scored, system.results),
         "coverage": coverage([case.id for case in cases], roster, options),
         "inputs": tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
     }
@@ -146,7 +146,8 @@ def foreground(
     return [replace(case, stretches=kept(case.stretches)) for case in cases], replace(system, results=results)
 
 
-def results_of(path: str, cases: Sequence[files.TruthCase], options: ScoreOptions) -> dict[str, list[Stretch[float]]]:
+def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> dict[str, list[Stretch[float]]]:
+    """Read results of cases, in their seconds; ``policy`` says what becomes of cases without any."""
     given = dict(files.read_predictions(path))
     if files.ONLY in given:
         if len(cases) != 1:
@@ -157,12 +158,12 @@ def results_of(path: str, cases: Sequence[files.TruthCase], options: ScoreOption
     if extra:
         raise InputError(f"{path}: results for cases that are not in the truth: {some(extra)}; it has {some(known)}")
     missing = [name for name in known if name not in given]
-    if missing and options.missing == "error":
+    if missing and policy == "error":
         raise InputError(
             f"{path}: no result for cases {some(missing)}; add them (an empty list where nothing was found), "
             "or choose --missing empty or --missing skip"
         )
-    if options.missing == "empty":
+    if policy == "empty":
         given |= {name: [] for name in missing}
     return {name: list(place(items, known[name].zone, f"{path}: {name}")) for name, items in given.items()}
 
@@ -172,7 +173,7 @@ def roster_of(cases: Sequence[files.TruthCase], chosen: str, slices: Sequence[st
     check_slices(cases, slices)
     groups = tuple(case.id if chosen == RECORDING else case.tags[chosen] for case in cases)
     tags = {name: tuple(case.tags[name] for case in cases) for name in slices}
-    return Roster(tuple(join((case.id,)) for case in cases), groups, tags, chosen)
+    return Roster(tuple(files.called(case.id) for case in cases), groups, tags, chosen)
 
 
 def check_slices(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> None:
@@ -206,7 +207,8 @@ def data_digest(cases: Sequence[files.TruthCase], level: str) -> str:
     return column_digest(*texts, pa.array(windows), *times, pa.array([r.label for r in rows], pa.string()))
 
 
-def _table(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
+def table_of(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
+    """Return what was returned."""
     rows = [(case.id, *stretch) for case in cases for stretch in results[case.id]]
     kinds = {
         "case": pa.string(),
@@ -221,7 +223,7 @@ def _table(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
 def coverage(truth: Sequence[str], scored: Roster, options: ScoreOptions) -> dict[str, Any]:
     """Return which cases of the truth were scored."""
     known = set(scored.ids)
-    missing = [case for case in truth if join((case,)) not in known]
+    missing = [case for case in truth if files.called(case) not in known]
     return {
         "complete": not missing,
         "cases": {"truth": len(truth), "scored": len(scored), "missing": missing},

@@ -11,7 +11,7 @@ read before, one shard after another; one that cannot be read fails in its own c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -64,6 +64,7 @@ def score(options: ScoreOptions) -> Job:
         settings,
         options,
         lambda one, read, outcome: _evaluation(one, read, outcome, options),
+        lazily=True,
     )
 
     def assembled(outcome: Outcome) -> Sequence[Evaluation]:
@@ -130,19 +131,25 @@ def _evaluation(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome
     """Fold the parts of a system."""
     if not read:
         raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
-    every = [part for _, part in read]
-    counted = {name: COUNTED for part in every for name in part.ledgers}
-    tasks = _tasks(every, given.where)
+    about: list[tuple[str, Part]] = []
+
+    def every() -> Iterator[Part]:
+        for name, part in read:
+            about.append((name, replace(part, tallies={}, ledgers={})))
+            yield part
+
+    whole = parts.gathered(every(), COUNTED)
+    tasks = _tasks([part.facts for _, part in about], given.where)
     lacking = sum(predictions is None for _, _, predictions in given.shards)
     asked = {(task.metric, task.dataset) for task in tasks}
     if not outcome.complete:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
-    seen = scoring.Seen(sum(part.facts["windows"] for part in every), asked, sharding.content(read))
+    seen = scoring.Seen(sum(part.facts["windows"] for _, part in about), asked, sharding.content(about))
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
-    made = scoring.judged(parts.folded(every, counted), tasks, seen, truth, source, options)
+    made = scoring.judged(whole, tasks, seen, truth, source, options)
     return replace(
         made,
-        table=sharding.table(read),
+        table=sharding.table(about),
         coverage={
             **made.coverage,
             "complete": bool(made.coverage["complete"]) and outcome.complete,
@@ -152,11 +159,11 @@ def _evaluation(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome
     )
 
 
-def _tasks(every: Sequence[Part], where: str) -> list[Counted]:
+def _tasks(every: Sequence[Mapping[str, Any]], where: str) -> list[Counted]:
     """Add up what was counted of every metric and dataset, in their order."""
     found: dict[tuple[str, str], list[tuple[Counted, list[str]]]] = {}
-    for part in every:
-        for record, labels in zip(part.facts["tasks"], part.facts["labels"], strict=True):
+    for facts in every:
+        for record, labels in zip(facts["tasks"], facts["labels"], strict=True):
             one = Counted.read(record)
             found.setdefault((one.metric, one.dataset), []).append((one, labels))
     ordered = sorted(found, key=lambda task: tuple(map(natural_key, task)))

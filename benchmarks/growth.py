@@ -1,0 +1,112 @@
+"""Growth from 1e4 to 1e8 units of every measure that takes data part by part: seconds, CPU seconds, peak memory.
+
+There is no peer. The data of :mod:`benchmarks.streams` are written into a folder, scored from there, and deleted. Each
+point is a process of its own, which first scores a little of the same, so that loading and compiling are not counted;
+``ours_s`` is the best of three turns, or of as many as begin within a minute; ``cpu_s`` the CPU time of that turn, all
+threads counted; ``peak_mb`` the largest memory of the process (VmHWM). Files were just written, so that they are read
+from memory where they fit into it. A point whose units were not all scored is an error, not a row.
+
+``python -m benchmarks.growth NAME N`` measures one point, of any size.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness import FOLDER, BenchmarkError, Context, Row
+from benchmarks.streams import STREAMS, Stream, sizes, written
+
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+QUICK = 2
+"""Sizes that are measured where it has to be quick."""
+SMALL = 4_000
+"""Units that are scored first."""
+TURNS, ENOUGH_S = 3, 60.0
+SPARE = 1e9
+"""Bytes that stay free on the disk."""
+
+
+def rows(context: Context) -> Iterator[Row]:
+    for name, stream in STREAMS.items():
+        if not stream.available:
+            print(f"growth: {name} is left out, there is no {stream.needs}", file=sys.stderr)
+            continue
+        for n in SIZES[:QUICK] if context.quick else SIZES:
+            if n <= stream.most:
+                yield row(name, n, point(name, n, context.folder))
+
+
+def row(name: str, n: int, found: dict[str, Any]) -> Row:
+    stream = STREAMS[name]
+    extras = {"measure": name, "unit": stream.unit, "shards": len(sizes(n, stream.shard))}
+    return Row(f"growth-{name}", n, found.pop("seconds"), None, None, {**extras, **found})
+
+
+def point(name: str, n: int, folder: Path | None = None) -> dict[str, Any]:
+    """Measure one size of one stream, in data of its own that are deleted after it; ``folder`` is where they go."""
+    stream = STREAMS[name]
+    with tempfile.TemporaryDirectory(dir=folder) as held:
+        data = Path(held)
+        check_room(stream, n, data)
+        made = {part: written(stream, data / part, units) for part, units in (("small", SMALL), ("data", n))}
+        command = [sys.executable, "-m", "benchmarks.growth", "--folder", name, held]
+        done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BenchmarkError(f"{name}, {n:,} units: {done.stderr.strip()[-2000:]}")
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if (scored := found.pop("scored")) != made["data"]:
+        raise BenchmarkError(f"{name}: {scored:,} of {made['data']:,} units were scored")
+    return found
+
+
+def check_room(stream: Stream, n: int, folder: Path) -> None:
+    """Refuse to begin what does not fit on the disk."""
+    free, needed = shutil.disk_usage(folder).free, 1.2 * stream.bytes * n + SPARE
+    if free < needed:
+        raise BenchmarkError(
+            f"{n:,} {stream.unit}s need {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB are free: "
+            "set TMPDIR to a larger disk"
+        )
+
+
+def measured(name: str, folder: Path) -> dict[str, Any]:
+    """Score what was written, in turns; this is what the process of a point does."""
+    stream = STREAMS[name]
+    stream.score(folder / "small")
+    turns: list[tuple[float, float]] = []
+    begun = time.perf_counter()
+    while not turns or (len(turns) < TURNS and time.perf_counter() - begun < ENOUGH_S):
+        wall, cpu = time.perf_counter(), time.process_time()
+        scored = stream.score(folder / "data")
+        turns.append((time.perf_counter() - wall, time.process_time() - cpu))
+    seconds, cpu_s = min(turns)
+    return {"seconds": seconds, "cpu_s": cpu_s, "peak_mb": peak_mb(), "turns": len(turns), "scored": scored}
+
+
+def peak_mb() -> float:
+    """Return the largest memory of this process so far; ``ru_maxrss`` would count that of the one that started it."""
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
+
+
+def main(arguments: list[str]) -> int:
+    if arguments[:1] == ["--folder"]:
+        print(json.dumps(measured(arguments[1], Path(arguments[2]))))
+        return 0
+    if len(arguments) != 2 or arguments[0] not in STREAMS:
+        print(f"usage: python -m benchmarks.growth NAME N, where NAME is one of {', '.join(STREAMS)}", file=sys.stderr)
+        return 2
+    print(json.dumps(row(arguments[0], n := int(float(arguments[1])), point(arguments[0], n)).as_dict()))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,126 @@
+"""Stored results as sections of a page: what was measured where, ratios to peers, growth. Never typed by hand.
+
+A section begins with its heading and ends before the next one of the same level; :func:`inserted` puts another text
+under the heading, so that the page is the same wherever the results are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from benchmarks.drawing import Stored, growth_of, shortly, times
+from benchmarks.harness import BenchmarkError
+
+ROUGH = "Measured with `--quick`: less data and fewer rounds; the figures are rough."
+
+
+def inserted(page: str, found: Stored) -> str:
+    """Return a page with the sections of :data:`SECTIONS` as the results say.
+
+    Raises
+    ------
+    BenchmarkError
+        The page has no such heading.
+    """
+    for title, made in SECTIONS.items():
+        pattern = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.MULTILINE | re.DOTALL)
+        if len(pattern.findall(page)) != 1:
+            raise BenchmarkError(f"expected one heading '## {title}' to put the results under")
+        first, last = next(pattern.finditer(page)).span()
+        page = f"{page[:first]}## {title}\n\n{made(found)}\n\n{page[last:]}"
+    return page.rstrip("\n") + "\n"
+
+
+def measured_on(found: Stored) -> str:
+    """Describe machines, and when each benchmark was run on which source."""
+    machines: list[Mapping[str, Any]] = []
+    lines = []
+    for name, held in found.items():
+        if held["machine"] not in machines:
+            machines.append(held["machine"])
+        commit = "unknown" if held["commit"] is None else f"`{held['commit'][:10]}`"
+        changed = " with changes" if held["changed"] else ""
+        load = " to ".join(f"{held['load'][end][0]:.2f}" for end in ("before", "after"))
+        kind = "quick" if held["quick"] else "full"
+        place = machines.index(held["machine"]) + 1
+        lines.append((f"`{name}`", held["when"][:10], commit + changed, kind, load, str(place)))
+    described = [f"{place}. {described_as(own)}" for place, own in enumerate(machines, 1)]
+    head = ("benchmark", "when", "source", "size", "load before and after", "machine")
+    return "\n".join([*described, "", table(head, lines)])
+
+
+def described_as(machine: Mapping[str, Any]) -> str:
+    """Return a machine as a sentence."""
+    known = ("cpu", "cores", "memory_gb", "kernel")
+    versions = ", ".join(f"{name} {own}" for name, own in machine.items() if name not in known)
+    cores = "1 core" if machine["cores"] == 1 else f"{machine['cores']} cores"
+    return f"{machine['cpu']}, {cores}, {machine['memory_gb']:g} GB of memory, {machine['kernel']}; {versions}."
+
+
+def beside_peers(found: Stored) -> str:
+    """Return the table of ratios, in the order of benchmarks."""
+    lines = []
+    for held in found.values():
+        for row in held["rows"]:
+            if row["ratio"] is not None:
+                peer = f"{row['peer']} {row['peer_version']}"
+                own, theirs = seconds(row["ours_s"]), seconds(row["peer_s"])
+                lines.append((f"`{row['name']}`", f"{row['n']:,}", own, peer, theirs, times(row["ratio"])))
+    if not lines:
+        raise BenchmarkError("no stored result has a peer: run more benchmarks with --store")
+    text = table(("measurement", "n", "gnomon", "peer", "its time", "times faster"), lines)
+    rough = any(held["quick"] for held in found.values() if any(row["ratio"] is not None for row in held["rows"]))
+    return "\n\n".join(
+        ["![How many times faster than each peer](figures/ratios.svg)", *([ROUGH] if rough else []), text]
+    )
+
+
+def of_growth(found: Stored) -> str:
+    """Return the table of growth: seconds by units, how many times 1e6 takes 1e8, and memory at the largest."""
+    if "growth" not in found:
+        raise BenchmarkError("growth is not stored: run `python -m benchmarks growth --store DIR`")
+    curves = growth_of(found)
+    sizes = sorted({row["n"] for own in curves.values() for row in own})
+    lines = []
+    for own in curves.values():
+        by_size = {row["n"]: row for row in own}
+        cells = [seconds(by_size[n]["ours_s"]) if n in by_size else "-" for n in sizes]
+        last = own[-1]
+        memory = f"{last['peak_mb']:,.0f} MB at {shortly(last['n'])}"
+        lines.append((f"`{last['measure']}`", last["unit"], *cells, factor(by_size), seconds(last["cpu_s"]), memory))
+    head = ("measure", "unit", *map(shortly, sizes), "last 100 times", "CPU at the most", "peak memory")
+    picture = "![Seconds and peak memory over units, on logarithmic scales](figures/growth.svg)"
+    rough = [ROUGH] if found["growth"]["quick"] else []
+    return "\n\n".join([picture, *rough, table(head, lines)])
+
+
+def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
+    """Return how many times as long the largest size takes as a hundredth of it; a dash where that was not measured."""
+    largest = max(by_size)
+    before = by_size.get(largest // 100)
+    return f"{by_size[largest]['ours_s'] / before['ours_s']:.3g}" if before else "-"
+
+
+def seconds(value: float) -> str:
+    """Write a time.
+
+    >>> seconds(0.00123), seconds(0.5), seconds(93.2)
+    ('1.23 ms', '500 ms', '93.2 s')
+    """
+    return f"{value:.3g} s" if value >= 1 else f"{value * 1e3:.3g} ms"
+
+
+def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return rows as a table of Markdown."""
+    cells = [head, ["---"] * len(head), *lines]
+    return "\n".join(f"| {' | '.join(line)} |".replace("| --- ", "|---").replace("--- |", "---|") for line in cells)
+
+
+SECTIONS: Mapping[str, Callable[[Stored], str]] = {
+    "Beside peers": beside_peers,
+    "Growth": of_growth,
+    "Measured on": measured_on,
+}
+"""Headings of the page, and what is written under them."""

@@ -1,0 +1,245 @@
+"""Folders of shards: files of recordings, or frames of one recording each, tallied one at a time.
+
+A shard of files holds what is read of a truth file and of a file of results that are given alone: one recording or
+several, the truth as JSON. The id of a recording that its file does not name is the name of its shard. A shard of
+frames (``.npy``) holds an integer per frame on both sides (:mod:`gnomon.suites.events.frames`); it is one recording,
+called by the name of the shard. The tag ``folder`` is the folder a shard is in: that of frames is their group, where
+every shard is in one, and ``--group folder`` makes it that of others.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.canonical import fingerprint
+from gnomon.core.cases import Roster
+from gnomon.core.errors import GnomonError, InputError, some
+from gnomon.engine import sharding
+from gnomon.engine.job import Job, Outcome
+from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
+from gnomon.intake import shards
+from gnomon.intake.sources import check_names, named
+from gnomon.runs import parts
+from gnomon.runs.content import table_digest
+from gnomon.runs.parts import Part
+from gnomon.runs.run import Evaluation
+from gnomon.suites.events import exhibits, files, frames, scoring, summaries, tallying
+from gnomon.suites.events.columns import Columns, Recording
+from gnomon.suites.events.options import ScoreOptions
+from gnomon.suites.events.times import Zone
+
+TRUTHS = (".json", frames.SUFFIX)
+RESULTS = (".json", ".csv", ".csv.gz", ".tsv", ".txt")
+SETTINGS = ("group", "slice", "variant", "missing", "background")
+"""Options that a part depends on."""
+OFFERS = ("--missing empty or --missing skip", "")
+FOLDER = "folder"
+CASES, TAGS = "cases", "tags"
+"""Facts of a part: ids of all cases of the truth, and values of tags that may be groups, by case that was scored."""
+
+
+@dataclass(frozen=True)
+class _Shard:
+    """A shard that was read: all cases of its truth, those that are scored, and what both sides held."""
+
+    cases: Sequence[files.TruthCase]
+    recordings: Sequence[Recording]
+    told: Mapping[str, Any]
+    truth: str
+    predictions: str
+
+
+def score(options: ScoreOptions) -> Job:
+    """Plan a cell per shard and system."""
+    if len(options.truth) > 1:
+        raise InputError(
+            f"{some(options.truth)}: expected one folder of shards, or files: put all shards in one folder"
+        )
+    if options.export_perfboard:
+        raise InputError("--export-perfboard holds all recordings in one file: give files, not a folder of shards")
+    (folder,) = options.truth
+    truth, meaning = _truth(folder)
+    sources = [named(text) for text in options.predictions]
+    check_names([name for name, _ in sources])
+    given = []
+    for system, path in sources:
+        if not shards.is_folder(path):
+            raise InputError(f"{path}: expected a folder of shards, as the truth {folder} is one")
+        found = shards.listed(path, (frames.SUFFIX,) if meaning else RESULTS)
+        given.append(Given(system, path, shards.paired(truth, found, path, missing=options.missing, offers=OFFERS)))
+    settings = {name: getattr(options, name) for name in SETTINGS} | {"frames": meaning and meaning.record()}
+    keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
+    return sharding.job(
+        "gnomon.suites.events.shards:tally",
+        given,
+        settings,
+        options,
+        lambda one, read, outcome: _evaluations(one, read, outcome, _Work(options, settings, len(truth), keeper)),
+    )
+
+
+def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Tally one shard; a cell of the engine."""
+    del needs
+    paths = arguments["paths"]
+    shard = _read(arguments, arguments["shard"], Path(paths["truth"]), paths["predictions"])
+    level = scoring.level(shard.cases, arguments["group"])
+    scored = [one.case for one in shard.recordings]
+    roster = scoring.roster_of(scored, scoring.RECORDING, arguments["slice"])
+    part = tallying.tallied(roster, shard.recordings, tallying.asked(arguments["variant"]), **shard.told)
+    candidates = (level,) if arguments["group"] else (*scoring.SUBJECTS, *((FOLDER,) if arguments["frames"] else ()))
+    facts = {
+        CASES: [case.id for case in shard.cases],
+        TAGS: {
+            name: [case.tags[name] for case in scored]
+            for name in candidates
+            if all(name in case.tags for case in shard.cases)
+        },
+        TRUTH: shard.truth,
+        PREDICTIONS: shard.predictions,
+    }
+    parts.write(replace(part, facts={**part.facts, **facts}), out)
+
+
+def _truth(folder: str) -> tuple[dict[str, Path], frames.Meaning | None]:
+    """Return the shards of the truth, and what codes mean where they are frames."""
+    found = shards.listed(folder, TRUTHS)
+    if not any(path.suffix == frames.SUFFIX for path in found.values()):
+        return found, None
+    kept = {name: path for name, path in found.items() if path != Path(folder, frames.NAMES)}
+    others = [path.name for path in kept.values() if path.suffix != frames.SUFFIX]
+    if others:
+        raise InputError(f"{folder}: frames beside other files ({some(others)}): keep one kind")
+    return kept, frames.read_meaning(folder)
+
+
+def _read(arguments: Mapping[str, Any], name: str, truth: Path, predictions: str | None) -> _Shard:
+    read = _frames if arguments["frames"] else _files
+    return read(arguments, name, truth, predictions)
+
+
+def _files(arguments: Mapping[str, Any], name: str, truth: Path, predictions: str | None) -> _Shard:
+    folder = name.rpartition("/")[0]
+    cases: Sequence[files.TruthCase] = [
+        replace(case, tags={**({FOLDER: folder} if folder else {}), **case.tags})
+        for case in files.read_truth(truth, name=name)
+    ]
+    results: scoring.Results = {case.id: () for case in cases}
+    if predictions is not None:
+        results = scoring.results_of(predictions, cases, arguments["missing"])
+    system = scoring.System("", predictions or "", results)
+    cases, system = scoring.foreground(cases, system, arguments["background"])
+    scored = [case for case in cases if case.id in system.results]
+    digests = scoring.data_digest(cases, scoring.RECORDING), table_digest(scoring.table_of(scored, system.results))
+    return _Shard(cases, scoring.recordings(scored, system), scoring.told(cases), *digests)
+
+
+def _frames(arguments: Mapping[str, Any], name: str, truth: Path, predictions: str | None) -> _Shard:
+    meaning, background = frames.Meaning.of(arguments["frames"]), arguments["background"]
+    runs = frames.read_runs(truth)
+    true = frames.stretches(runs, meaning, truth, background)
+    returned, digest = Columns(np.empty(0), np.empty(0), np.empty(0, np.int64), ()), ""
+    if predictions is not None:
+        given = frames.read_runs(Path(predictions))
+        if given.frames != runs.frames:
+            raise InputError(f"{predictions}: {given.frames} frames, expected the {runs.frames} of {truth}; mend it")
+        returned, digest = frames.stretches(given, meaning, Path(predictions), background), given.digest
+    folder = name.rpartition("/")[0]
+    window = 0.0, runs.frames / meaning.rate_hz
+    case = files.TruthCase(name, truth, window, (), {FOLDER: folder} if folder else {}, Zone(), None, {})
+    told = {"true": true.classes, "longest": len(true)}
+    content = fingerprint([runs.digest, meaning.record()])
+    return _Shard([case], [Recording(case, true, returned)], told, content, fingerprint([digest, meaning.record()]))
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What was asked for, how many shards the truth has, and who keeps recordings to look at."""
+
+    options: ScoreOptions
+    settings: Mapping[str, Any]
+    total: int
+    keeper: exhibits.Keeper
+
+
+def _evaluations(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, work: _Work) -> list[Evaluation]:
+    """Fold the parts of a system."""
+    options = work.options
+    if not read:
+        raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
+    _check_ids(read)
+    facts = tallying.joined([part.facts for _, part in read])
+    level = _level([part for _, part in read], options.group)
+    own = [_grouped(part, level) for _, part in read]
+    if facts["longest"] > tallying.MOST_EDITED:
+        own = [tallying.without_edits(part) for part in own]
+    whole = parts.folded(own)
+    whole = replace(whole, ledgers=summaries.settled(whole.ledgers, ranked=facts["ranked"]))
+    truth = [case for _, part in read for case in part.facts[CASES]]
+    covered = scoring.coverage(truth, whole.roster, options)
+    shown = {"truth": work.total, "scored": len(read), "without predictions": work.total - len(given.shards)}
+    content = {
+        "data": fingerprint(
+            [sharding.content(read), level, sorted(zip(whole.roster.ids, whole.roster.groups, strict=True))]
+        ),
+        "table": sharding.table(read),
+        "coverage": {
+            **covered,
+            "complete": bool(covered["complete"]) and outcome.complete and len(read) == work.total,
+            "shards": shown,
+            "cells": outcome.coverage(),
+        },
+    }
+    made = scoring.evaluations(whole, facts, given.system, given.where, options)
+    look = _looker(given, read, whole.roster, work.settings)
+    return [replace(one, **content, files=work.keeper.files(whole.roster.ids, look, one.tallies)) for one in made]
+
+
+def _check_ids(read: Sequence[tuple[str, Part]]) -> None:
+    owner: dict[str, str] = {}
+    for name, part in read:
+        for case in part.facts[CASES]:
+            if owner.setdefault(case, name) != name:
+                raise InputError(f"case {case!r} is in the shards {owner[case]} and {name}; give each case its own id")
+
+
+def _level(read: Sequence[Part], asked: str) -> str:
+    known = (name for name in (*scoring.SUBJECTS, FOLDER) if all(name in part.facts[TAGS] for part in read))
+    return asked or next(known, scoring.RECORDING)
+
+
+def _grouped(part: Part, level: str) -> Part:
+    """Return a part whose cases have the groups of a level."""
+    if level == scoring.RECORDING:
+        return part
+    roster = part.roster
+    return replace(part, roster=Roster(roster.ids, tuple(part.facts[TAGS][level]), roster.tags, level))
+
+
+def _looker(
+    given: Given, read: Sequence[tuple[str, Part]], roster: Roster, settings: Mapping[str, Any]
+) -> Callable[[int], Recording | None]:
+    """Return how a recording is read again, to be looked at; None where its shard cannot be read any more."""
+    shard_of = {files.called(case): name for name, part in read for case in part.facts[CASES]}
+    paths = {name: (truth, predictions) for name, truth, predictions in given.shards}
+
+    @functools.lru_cache(maxsize=1)
+    def recordings(name: str) -> dict[str, Recording]:
+        truth, predictions = paths[name]
+        try:
+            shard = _read(settings, name, truth, None if predictions is None else str(predictions))
+        except GnomonError:
+            return {}
+        return {files.called(one.case.id): one for one in shard.recordings}
+
+    def recording(place: int) -> Recording | None:
+        case = roster.ids[place]
+        return recordings(shard_of[case]).get(case)
+
+    return recording
