@@ -42,20 +42,19 @@ def parsed(arguments: list[str] | None) -> argparse.Namespace:
 
 def measure(options: argparse.Namespace) -> None:
     """Run what was asked for, and store each benchmark as soon as it is done."""
-    rows: list[Row] = []
     with tempfile.TemporaryDirectory() as folder:
         context = Context(find_peers(options.peers), Path(folder), options.quick)
         for name, module in chosen(options.names).items():
-            own, before = [], load()
+            rows: list[Row] = []
+            before = load()
             for row in module.rows(context):
-                own.append(row)
+                rows.append(row)
                 if options.json:
                     print(json.dumps(row.as_dict()), flush=True)
-            if options.store and own:
-                store(record(name, [row.as_dict() for row in own], before, quick=options.quick), options.store)
-            rows += own
-    if not options.json:
-        print(table(rows))
+            if rows and options.store:
+                store(record(name, [row.as_dict() for row in rows], before, quick=options.quick), options.store)
+            if rows and not options.json:
+                print(f"{table(rows)}\n", flush=True)
 
 
 def publish(options: argparse.Namespace) -> None:

@@ -28,6 +28,8 @@ from gnomon.report.figures.style import (
 
 Stored = Mapping[str, Mapping[str, Any]]
 HEIGHT, PLOT = 230, WIDTH - 90
+PROPORTIONAL = "ten times the units, ten times as long"
+THIN = {"color": INK, "opacity": 0.45, "strokeWidth": 1.5, "strokeDash": [2, 4]}
 NAMES, BAR = 250, 24
 """Pixels for names of bars, and of a row of bars."""
 
@@ -64,9 +66,9 @@ def growth(curves: Mapping[str, Sequence[Mapping[str, Any]]]) -> Spec:
     """Draw seconds above memory; a line for each measure, told apart by colour, dash and shape."""
     panels = [panel(curves, "ours_s", "seconds"), panel(curves, "peak_mb", "peak memory, MB")]
     layers = panels[1]["layer"]
-    for place, name in enumerate(curves):
+    for place, name in enumerate([*curves, PROPORTIONAL]):
         left, top = (place % 2) * (PLOT / 2), HEIGHT + 58 + 20 * (place // 2)
-        layers += key(name, left, top, place)
+        layers += key(name, left, top, None if name == PROPORTIONAL else place)
     return finished(
         {"vconcat": panels, "spacing": 24}, "Growth: seconds and memory over units, both scales logarithmic"
     )
@@ -77,17 +79,16 @@ def panel(curves: Mapping[str, Sequence[Mapping[str, Any]]], field: str, title: 
     numbers = [float(row[field]) for own in curves.values() for row in own]
     units = [int(row["n"]) for own in curves.values() for row in own]
     across, along = decades(units), decades(numbers)
-    x = axis("x", across, "units", PLOT)
+    x = axis("x", across, "units", PLOT, written="~s")
     y = axis("y", along, title, HEIGHT, upright=True)
     layers: list[Spec] = []
     if field == "ours_s":
         layers.append(slope(across, along, x, y))
     for place, own in enumerate(curves.values()):
         points = values({"x": row["n"], "y": row[field]} for row in own)
-        colour = PALETTE[place % len(PALETTE)]
-        line = {"type": "line", "strokeWidth": 2, "color": colour, "strokeDash": DASHES[place % len(DASHES)]}
-        shape = {"type": "point", "filled": True, "size": 50, "opacity": 1, "color": colour, "shape": SHAPES[place % 8]}
-        layers += [{"data": points, "mark": mark, "encoding": {"x": x, "y": y}} for mark in (line, shape)]
+        line, shape = look(place)
+        for mark in ({"type": "line", **line}, shape):
+            layers.append({"data": points, "mark": mark, "encoding": {"x": x, "y": y}})
     return whole(PLOT, HEIGHT, layers)
 
 
@@ -96,30 +97,34 @@ def slope(across: Sequence[float], along: Sequence[float], x: Spec, y: Spec) -> 
     right, low = math.log10(across[1]), math.log10(along[0])
     reach = min(right - math.log10(across[0]), math.log10(along[1]) - low)
     ends = [{"x": 10 ** (right - reach), "y": along[0]}, {"x": across[1], "y": 10 ** (low + reach)}]
-    mark = {"type": "line", "color": INK, "opacity": 0.45, "strokeWidth": 1.5, "strokeDash": [2, 4]}
+    mark = {"type": "line", **THIN}
     return {"data": values(ends), "mark": mark, "encoding": {"x": x, "y": y}}
 
 
-def key(name: str, left: float, top: float, place: int) -> list[Spec]:
-    """Return the mark and the name of a measure."""
-    colour = PALETTE[place % len(PALETTE)]
+def key(name: str, left: float, top: float, place: int | None) -> list[Spec]:
+    """Return the mark and the name of a measure, or of the dashed line."""
     spot = {"x": at("x"), "y": at("y")}
-    line = {"type": "rule", "strokeWidth": 2, "color": colour, "strokeDash": DASHES[place % len(DASHES)]}
-    point = {"type": "point", "filled": True, "size": 50, "opacity": 1, "color": colour, "shape": SHAPES[place % 8]}
-    words = {"type": "text", "align": "left", "baseline": "middle", "fontSize": SMALL}
-    return [
-        {
-            "data": values([{"x": left, "x2": left + 34, "y": top}]),
-            "mark": line,
-            "encoding": {**spot, "x2": {"field": "x2"}},
-        },
-        {"data": values([{"x": left + 17, "y": top}]), "mark": point, "encoding": spot},
+    line, shape = (THIN, None) if place is None else look(place)
+    ends = values([{"x": left, "x2": left + 34, "y": top}])
+    layers: list[Spec] = [
+        {"data": ends, "mark": {"type": "rule", **line}, "encoding": {**spot, "x2": {"field": "x2"}}},
         {
             "data": values([{"x": left + 42, "y": top, "label": name}]),
-            "mark": words,
+            "mark": {"type": "text", "align": "left", "baseline": "middle", "fontSize": SMALL},
             "encoding": {**spot, "text": {"field": "label", "type": "nominal"}},
         },
     ]
+    if shape:
+        layers.append({"data": values([{"x": left + 17, "y": top}]), "mark": shape, "encoding": spot})
+    return layers
+
+
+def look(place: int) -> tuple[Spec, Spec]:
+    """Return how the line and the points of a measure look."""
+    colour = PALETTE[place % len(PALETTE)]
+    line = {"strokeWidth": 2, "color": colour, "strokeDash": DASHES[place % len(DASHES)]}
+    shape = SHAPES[place % len(SHAPES)]
+    return line, {"type": "point", "filled": True, "size": 50, "opacity": 1, "color": colour, "shape": shape}
 
 
 def ratios(bars: Sequence[Mapping[str, Any]]) -> Spec:
@@ -142,12 +147,14 @@ def ratios(bars: Sequence[Mapping[str, Any]]) -> Spec:
     return finished(whole(wide, height, layers), "How many times faster than the peer, measured in one run")
 
 
-def axis(field: str, domain: Sequence[float], title: str, length: float, *, upright: bool = False) -> Spec:
+def axis(
+    field: str, domain: Sequence[float], title: str, length: float, *, upright: bool = False, written: str = "~g"
+) -> Spec:
     """Return the encoding of a place on a logarithmic scale with a tick for each power of ten."""
     first, last = (round(math.log10(end)) for end in domain)
     ticks = [10.0**power for power in range(first, last + 1)]
     scale = {"type": "log", "domain": list(domain), "range": [length, 0] if upright else [0, length], "nice": False}
-    shown = {"title": title, "values": ticks, "format": "~g", "grid": True, "labelFlush": False}
+    shown = {"title": title, "values": ticks, "format": written, "grid": True, "labelFlush": False}
     return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
 
 

@@ -90,7 +90,7 @@ def of_growth(found: Stored) -> str:
         last = own[-1]
         memory = f"{last['peak_mb']:,.0f} MB at {shortly(last['n'])}"
         lines.append((f"`{last['measure']}`", last["unit"], *cells, factor(by_size), seconds(last["cpu_s"]), memory))
-    head = ("measure", "unit", *map(shortly, sizes), "last 100 times", "CPU at the most", "peak memory")
+    head = ("measure", "unit", *map(shortly, sizes), "times, for 100 times the units", "CPU at the most", "peak memory")
     picture = "![Seconds and peak memory over units, on logarithmic scales](figures/growth.svg)"
     rough = [ROUGH] if found["growth"]["quick"] else []
     return "\n\n".join([picture, *rough, table(head, lines)])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -35,7 +36,7 @@ def machine() -> dict[str, Any]:
         "cpu": cpu_model(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
         "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
-        "kernel": f"{platform.system()} {platform.release()}",
+        "kernel": f"{platform.system()} {re.split(r'[^0-9.]', platform.release())[0]}",
         "python": platform.python_version(),
         **{name: found for name in PACKAGES if (found := installed(name))},
     }

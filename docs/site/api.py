@@ -56,12 +56,12 @@ def page(module: str, known: dict[str, str]) -> Text:
     refer = referring(here, module, known)
     doc = importlib.import_module(module).__doc__ or ""
     own = names.public(module)
-    parts = [Part("top", module, 1, [doc])]
+    parts = [Part("top", module, 1, [docstrings.plain(doc)])]
     found: list[object] = [heading(1, tag("code", module), "top", module), docstrings.render(doc, refer)]
     if own:
         found.append(_list(own, refer))
     for name in own:
-        parts.append(Part(name.name, name.name, 2, [docstrings.summary(name.doc)]))
+        parts.append(Part(name.name, name.name, 2, [docstrings.plain(docstrings.summary(name.doc))]))
         found.append(_name(name, refer))
     return Text(module, join(found), tuple(parts))
 

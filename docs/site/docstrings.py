@@ -42,14 +42,30 @@ def summary(doc: str) -> str:
     return " ".join(doc.strip().split("\n\n", 1)[0].split())
 
 
+def plain(doc: str) -> str:
+    """Return the words of a docstring without its marks.
+
+    >>> plain("Where ``a`` is; see :func:`~gnomon.core.seeds.generator`.")
+    'Where a is; see generator.'
+    """
+    unruled = re.sub(r"^ *[-=]{3,}[-= ]*$", "", doc, flags=re.MULTILINE)
+    line = " ".join(unruled.split())
+    return _INLINE.sub(lambda match: match["em"] or match["code"] or match["one"] or _named(match["ref"]), line)
+
+
+def _named(reference: str) -> str:
+    """Return what is shown of a reference."""
+    name = reference.lstrip("~!")
+    return name.rpartition(".")[2] if reference.startswith("~") else name
+
+
 def _span(match: re.Match[str], refer: Refer) -> Markup:
     if match["em"]:
         return tag("em", match["em"])
     if not match["ref"]:
         return tag("code", match["code"] or match["one"])
-    name = match["ref"].lstrip("~!")
-    shown = name.rpartition(".")[2] if match["ref"].startswith("~") else name
-    address = refer(name)
+    shown = _named(match["ref"])
+    address = refer(match["ref"].lstrip("~!"))
     return tag("a", tag("code", shown), href=address) if address else tag("code", shown)
 
 

@@ -98,13 +98,13 @@ def measures() -> Text:
 
 _MEASURES = (
     "Every measure that is registered, with the parameters of its examples; other parameters give other measures. "
-    "A measure is a value: its identity, in the last column, is how it is written in Python and how a run records it."
+    "A measure is a value: its identity, under its name, is how it is written in Python and how a run records it."
 )
 _COLUMNS = (
-    "Where there is nothing to score, a measure is undefined and gives the reason that stands beside its identity; "
+    "Where there is nothing to score, a measure is undefined and gives the reason in the last column; "
     "further reasons stand above each table. Measures of one family share one stored tally."
 )
-_HEADINGS = ("name", "what it is", "family", "unit", "range", "better", "with nothing to score", "identity")
+_HEADINGS = ("name", "what it is", "family", "unit", "range", "better", "with nothing to score")
 
 
 def _more(module: str) -> Markup:
@@ -117,14 +117,13 @@ def _measured(own: Sequence[Measure]) -> Markup:
     rows = (
         tag(
             "tr",
-            tag("th", tag("code", item.name), scope="row"),
+            tag("th", tag("code", item.name), tag("small", tag("code", repr(item)), cls="identity"), scope="row"),
             tag("td", docstrings.inline(told.sentence(item), lambda _: None), cls="sentence"),
-            tag("td", item.family),
+            tag("td", item.family, cls="family"),
             tag("td", unit(item)),
             tag("td", span(item)),
             tag("td", DIRECTION[item.direction]),
             tag("td", undefined(item)),
-            tag("td", tag("code", repr(item)), cls="identity"),
         )
         for item in own
     )

@@ -9,6 +9,7 @@ import pytest
 
 from gnomon.cli.main import main
 from gnomon.core import registry
+from gnomon.core.suite import Suite, Verb
 from gnomon.report import FORMATS
 
 
@@ -92,9 +93,15 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
     [
         (("scoer",), "no verb 'scoer'; did you mean 'score'? Verbs are score, run, "),
         (("frobnicate",), "no verb 'frobnicate'; verbs are score, run, "),
-        (("lables",), "no verb 'lables'; did you mean the suite 'labels'? A verb comes first, as in 'gnomon score labels', "),
+        (
+            ("lables",),
+            "no verb 'lables'; did you mean the suite 'labels'? A verb comes first, as in 'gnomon score labels', ",
+        ),
         (("labels",), "no verb 'labels': it is a suite, and a verb comes first, as in 'gnomon score labels', "),
-        (("--quick",), "no option '--quick' of 'gnomon' itself: name the verb first, as in 'gnomon VERB --quick ...'; "),
+        (
+            ("--quick",),
+            "no option '--quick' of 'gnomon' itself: name the verb first, as in 'gnomon VERB --quick ...'; ",
+        ),
         (("--versoin",), "Did you mean '--version'? (see 'gnomon --help')"),
         (("score", "label"), "no suite 'label' of 'gnomon score'; did you mean 'labels'? Suites are change, episode, "),
         (("score", "nothing"), "no suite 'nothing' of 'gnomon score'; suites are change, episode, "),
@@ -105,7 +112,10 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
             "suites are change, episode, ",
         ),
         (("score", "labels", "--thruth", "t.csv"), "Did you mean '--truth'? (see 'gnomon score labels --help')"),
-        (("data", "chek"), "no command 'chek' of 'gnomon data'; did you mean 'check'? Commands are check, describe, list"),
+        (
+            ("data", "chek"),
+            "no command 'chek' of 'gnomon data'; did you mean 'check'? Commands are check, describe, list",
+        ),
         (("demo", "--suite", "lable"), "no suite 'lable'; did you mean 'labels'? Installed are change, "),
     ],
 )
@@ -117,12 +127,11 @@ def test_names_that_nothing_has_bring_near_ones(capsys, words, said):
 
 
 def test_a_suite_that_does_not_offer_a_verb_is_no_suite_of_it(capsys, monkeypatch):
-    from gnomon.core.suite import Suite
-
-    monkeypatch.setattr(registry, "suites", lambda: {"toy": Suite("toy", "a toy", {}, "")})
+    toy = Suite("toy", "a toy", {"run": Verb(dict, "", "run it")}, "")
+    monkeypatch.setattr(registry, "suites", lambda: {"toy": toy})
     code, _, err = call(capsys, "score", "toy")
     assert code == 2
-    assert err == "gnomon: suite 'toy' does not offer 'score'; it offers nothing\n"
+    assert err == "gnomon: suite 'toy' does not offer 'score'; it offers run (see 'gnomon score --help')\n"
 
 
 def test_help_shows_defaults_as_they_are_typed(capsys):

@@ -69,7 +69,9 @@ def near(tmp_path, monkeypatch):
 
 
 def node(name, needs=None, kind="cell", context=None, **arguments):
-    return Node(name, "far_reading:read", arguments, needs or {}, kind, context=context or {}, limits=Limits(retries=2))
+    arguments = {"name": name, **arguments}
+    limits = Limits(retries=2)
+    return Node(name, "far_reading:read", arguments, needs or {}, kind, context=context or {}, limits=limits)
 
 
 def texts(outcome):
@@ -83,9 +85,7 @@ def test_a_worker_fetches_what_it_does_not_see(web, far, near, options, tmp_path
     body = f"from afar ({shared})"
     path = os.fspath(remote.local(web.put("/a.csv", body.encode(), "1")))
     data = node("data", kind="artefact", context={"files": [{"at": path}]})
-    plan = Plan(
-        [*(node(f"c{i}", {"data": data}, i=i) for i in range(3)), node("own", context={"files": [{"at": path}]})]
-    )
+    plan = Plan([*(node(f"c{i}", {"data": data}) for i in range(3)), node("own", context={"files": [{"at": path}]})])
     with near():
         outcome = job.work(plan, options(executor=f"dask://{far.address}"))
     assert texts(outcome) == {**{f"c{i}": body for i in range(3)}, "own": body}

@@ -9,6 +9,7 @@ import click
 
 from gnomon.cli.groups import Group
 from gnomon.core import registry
+from gnomon.core.errors import instead
 from gnomon.core.options import Parameter, parameters
 from gnomon.core.suite import Suite
 
@@ -39,6 +40,13 @@ class SuiteGroup(Group):
                 click.echo(f"gnomon: {item}", err=True)
             return None
         return build(suite, self.verb, self.action)
+
+    def unknown(self, ctx: click.Context, name: str) -> str:
+        """Say which suites offer the verb, or what a suite offers that does not."""
+        suite = registry.suites().get(name)
+        if suite is None:
+            return super().unknown(ctx, name)
+        return f"suite {name!r} does not offer {self.verb!r}; {instead(self.verb, suite.verbs, 'it offers')}"
 
 
 def build(suite: Suite, verb: str, action: Action) -> click.Command:

@@ -99,7 +99,10 @@ class CollarF1(AveragedRatio, Folded):
 
 @dataclass(frozen=True)
 class LatencyWithin(Folded):
-    """Share of the events that are detected at most so many seconds after their start; see :func:`gnomon.measures.timing.latency`."""
+    """Share of the events that are detected at most so many seconds after their start.
+
+    See :func:`gnomon.measures.timing.latency`.
+    """
 
     seconds: float = 1.0
     title: ClassVar[str] = "events detected in time"

@@ -94,7 +94,7 @@ class SetF1(AveragedRatio, SetCounts):
 
 @dataclass(frozen=True)
 class SetPrecision(AveragedRatio, SetCounts):
-    """Precision of pairs of sample and label (of those predicted, the share that is true), averaged over a class set."""
+    """Precision of pairs of sample and label: of those predicted, the share that is true."""
 
     title: ClassVar[str] = "precision"
     kind: ClassVar[Kind] = "precision"
@@ -102,7 +102,7 @@ class SetPrecision(AveragedRatio, SetCounts):
 
 @dataclass(frozen=True)
 class SetRecall(AveragedRatio, SetCounts):
-    """Recall of pairs of sample and label (of those that are true, the share that was found), averaged over a class set."""
+    """Recall of pairs of sample and label: of those that are true, the share that was found."""
 
     title: ClassVar[str] = "recall"
     kind: ClassVar[Kind] = "recall"

@@ -118,7 +118,7 @@ class EventRecall(_OfEvents, kind="recall"):
 
 @dataclass(frozen=True)
 class AnyOverlap(WardTally):
-    """What is met at all, however briefly, over all classes together: events (``recall``) or returns (``precision``).
+    """What is met at all, however briefly, over all classes together.
 
     Parameters
     ----------

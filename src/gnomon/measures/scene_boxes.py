@@ -191,6 +191,14 @@ def why_undefined(kind: Kind, totals: Totals) -> str:
 
 @dataclass(frozen=True)
 class _OfClass(BoxMeasure):
+    """Base of the ratios of one class.
+
+    Parameters
+    ----------
+    zero_division
+        ``0``: 0/0 counts as 0; ``1``: 0/0 counts as 1; ``None``: 0/0 is undefined.
+    """
+
     label: str = "Add"
     zero_division: ZeroDivision = None
     kind: ClassVar[Kind]

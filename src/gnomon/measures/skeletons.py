@@ -321,7 +321,13 @@ class JointMPJPE(_PoseMeasure):
 
 @dataclass(frozen=True)
 class RootError(_PoseMeasure):
-    """Mean distance of the predicted from the true root."""
+    """Mean distance of the predicted from the true root.
+
+    Parameters
+    ----------
+    average
+        ``micro``: over all samples; ``macro``: mean over sequences of their means.
+    """
 
     average: Average = "micro"
     title: ClassVar[str] = "mean error of the root"

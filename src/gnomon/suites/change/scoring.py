@@ -154,7 +154,7 @@ def evaluate(
         )
         evaluation = book.evaluation(part, part.facts, system, seen)
         kept = book.keeper.files(len(part.roster))
-        made.append(replace(evaluation, table=_table([held[name] for name in part.roster.ids]), files=kept))
+        made.append(replace(evaluation, table=table([held[name] for name in part.roster.ids]), files=kept))
     return [replace(item, findings=(*gaps(notes), *item.findings)) for item in made]
 
 
@@ -263,7 +263,7 @@ class Book:
             roster=part.roster,
             tallies=part.tallies,
             data=seen.data,
-            table=_table([]),
+            table=table([]),
             ledgers=part.ledgers,
             coverage={"complete": not seen.missing, "scenes": counted, **seen.coverage},
             findings=_findings(facts["told"], n, system.name),
@@ -314,7 +314,7 @@ def _ledger(parts: Sequence[Ledger]) -> Ledger:
     return box_measures.detections(blank, blank)
 
 
-def _table(predictions: Sequence[Prediction]) -> pa.Table:
+def table(predictions: Sequence[Prediction]) -> pa.Table:
     """Return what was scored: a row per box, one without a class for a scene without boxes."""
     rows: list[tuple[Any, ...]] = []
     for item in predictions:

@@ -71,9 +71,11 @@ def read_truth(options: ScoreOptions) -> Truth:
     _need(table, source, (ID, LABEL, *((options.group,) if options.group else ()), *options.slice))
     if not table.num_rows:
         raise InputError(f"{source.where}: no rows: expected at least one row with {ID} and {LABEL}")
-    table = table.take(pc.sort_indices(table, sort_keys=[(ID, "ascending")]))
     ids = _filled(table, source, ID)
-    _distinct(ids, source)
+    if not _rising(ids):
+        _distinct(ids, source)
+        table = table.take(pc.sort_indices(ids))
+        ids = _filled(table, source, ID)
     used = {ID, LABEL, group, *options.slice}
     return Truth(
         source,
@@ -90,25 +92,42 @@ def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Ali
     table = table_of(source.content, text=(ID, LABEL), name=source.name)
     _need(table, source, (ID, LABEL))
     ids = _filled(table, source, ID)
-    _distinct(ids, source)
     labels = _label_cells(table, source, options.separator)
     if pa.types.is_list(labels.type) != pa.types.is_list(truth.labels.type):
         raise InputError(f"{source.where}: truth and predictions must both be single labels or both be sets of labels")
-    extra = ids.filter(pc.invert(pc.is_in(ids, value_set=truth.ids)))
+    row, extra = _places(ids, truth.ids, source)
     if len(extra) and options.extra == "error":
         raise InputError(
             f"{source.where}: predictions for ids not in the truth: {some(extra[:5].to_pylist(), len(extra))}; "
             "remove them, or choose --extra ignore"
         )
-    place = pc.index_in(truth.ids, value_set=ids)
-    given = pc.is_valid(place).to_numpy(zero_copy_only=False)
+    given = row >= 0
     missing = truth.ids.filter(pa.array(~given))
     if len(missing) and options.missing == "error":
         raise InputError(
             f"{source.where}: no prediction for ids of the truth: {some(missing[:5].to_pylist(), len(missing))}; "
             "add them, or choose --missing wrong or --missing skip"
         )
-    return Aligned(source, labels.take(place), given, len(missing), len(extra))
+    whole = len(row) == len(ids) and np.array_equal(row, np.arange(len(row)))
+    aligned = labels if whole else labels.take(pa.array(row, mask=~given))
+    return Aligned(source, aligned, given, len(missing), len(extra))
+
+
+def _places(ids: pa.Array, wanted: pa.Array, source: Source) -> tuple[Array, pa.Array]:
+    """Return the row of every wanted id, -1 where there is none, and the ids that are not wanted."""
+    if ids.equals(wanted):
+        return np.arange(len(ids)), ids[:0]
+    place = pc.index_in(ids, value_set=wanted)
+    known = pc.is_valid(place).to_numpy(zero_copy_only=False)
+    place = place.fill_null(-1).to_numpy(zero_copy_only=False)
+    row = np.full(len(wanted), -1, dtype=np.int64)
+    row[place[known]] = np.flatnonzero(known)
+    extra = ids.filter(pa.array(~known))
+    if int((row >= 0).sum()) + len(extra) != len(ids) or (
+        len(extra) and pc.count_distinct(extra).as_py() != len(extra)
+    ):
+        _distinct(ids, source)
+    return row, extra
 
 
 def codes_of(labels: pa.Array) -> Labels:
@@ -190,6 +209,11 @@ def _label_cells(table: pa.Table, source: Source, separator: str) -> pa.Array:
     counts = np.bincount(rows[keep], minlength=len(split))
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets), items.filter(pa.array(keep)))
+
+
+def _rising(ids: pa.Array) -> bool:
+    """Tell whether ids come in order, each once: then nothing has to be sorted, and none occurs twice."""
+    return len(ids) < 2 or bool(pc.all(pc.less(ids[:-1], ids[1:])).as_py())
 
 
 def _distinct(ids: pa.Array, source: Source) -> None:
