@@ -25,8 +25,8 @@ LEAST_SHARDS = 4
 JOINTS, FRAMES = 24, 250
 """Joints of a skeleton, skeletons of a sequence."""
 CLASSES, EVENT_CLASSES = 13, 20
-SCENE = 250_000
-"""Points of a scene."""
+PART = 250_000
+"""Frames of a recording, points of a scene, joints of a file: large enough that its own cost hardly counts."""
 STRETCH = 200
 """Frames of a stretch, in the middle."""
 
@@ -196,7 +196,7 @@ def score_skeletons(folder: Path) -> int:
 
 
 def write_points(folder: Path, number: int, size: int) -> int:
-    """Classes of points, unchanged, added or removed, as ``.npy``."""
+    """Classes of the points of a scene, unchanged, added or removed, as ``.npy``."""
     rng = generator(0, "growth", "points", str(number))
     truth = rng.choice(3, size, p=[0.9, 0.05, 0.05]).astype(np.uint8)
     for path, codes in zip(sides(folder, number, ".npy"), (truth, guesses(rng, truth, 3)), strict=True):
@@ -205,17 +205,15 @@ def write_points(folder: Path, number: int, size: int) -> int:
 
 
 def score_points(folder: Path) -> int:
-    """Tally scenes of at most 250,000 points, one after another."""
+    """Tally scenes, one after another."""
     from gnomon.core.scans import CHANGES
     from gnomon.core.signals import PointLabels
     from gnomon.measures.points import MEASURES
 
     def scenes() -> Iterator[Any]:
         for path in sorted((folder / "truth").glob("*.npy")):
-            truth, said = (np.load(own, allow_pickle=False) for own in (path, folder / "said" / path.name))
-            for first in range(0, len(truth), SCENE):
-                part = slice(first, first + SCENE)
-                yield MEASURES[0].tally(PointLabels(truth[part], CHANGES), PointLabels(said[part], CHANGES))
+            both = (np.load(own, allow_pickle=False) for own in (path, folder / "said" / path.name))
+            yield MEASURES[0].tally(*(PointLabels(codes, CHANGES) for codes in both))
 
     return folded(scenes(), MEASURES, "n")
 
@@ -284,11 +282,11 @@ def folded(tallies: Iterator[Any], measures: Any, count: str) -> int:
 STREAMS = {
     "labels-codes": Stream("label", 25_000_000, 2, write_codes, score_labels),
     "labels-tables": Stream("label", 1_000_000, 30, write_tables, score_labels, most=10_000_000),
-    "events-frames": Stream("frame", 250_000, 2, write_frames, score_frames, needs="gnomon.suites.events.shards"),
+    "events-frames": Stream("frame", PART, 2, write_frames, score_frames, needs="gnomon.suites.events.shards"),
     "skeleton-files": Stream(
         "joint", 2_400_000, 40, write_skeletons, score_skeletons, needs="gnomon.suites.skeleton.shards"
     ),
-    "points": Stream("point", 25_000_000, 2, write_points, score_points),
+    "points": Stream("point", PART, 2, write_points, score_points),
     "ward": Stream("event", 100_000, 34, write_stretches, score_stretches),
-    "pose": Stream("joint", 2_400_000, 24, write_poses, score_poses),
+    "pose": Stream("joint", PART, 24, write_poses, score_poses),
 }

@@ -43,7 +43,7 @@ def make(root: Path) -> Site:
     missing = [f"docs/index.md: there is no {item.path.relative_to(root)}" for item in listed if not item.path.exists()]
     listed = [item for item in listed if item.path.exists()]
     generated = list(_generated())
-    places = Places(root, _addresses(root, listed, generated))
+    places = Places(root, _addresses(root, listed, generated), labels={item.path: item.label for item in listed})
     pages = {page.address: page for page in (*_written(places, listed), *generated)}
     pages |= {page.address: page for page in _files(places)}
     groups = _groups(root, listed, FILES in pages)
@@ -82,8 +82,11 @@ def _written(places: Places, listed: Sequence[sources.Source]) -> Iterator[Page]
 def _read(places: Places, path: Path) -> Text:
     here = places.pages[path]
     source = path.read_text(encoding="utf-8")
-    render = notebooks.render if path.suffix == ".ipynb" else markdown.render
-    return render(source, lambda link: places.resolve(path, here, link))
+    if path.suffix == ".ipynb":
+        return notebooks.render(source, lambda link: places.resolve(path, here, link))
+    return markdown.render(
+        source, lambda link: places.resolve(path, here, link), called=lambda link: places.called(path, link)
+    )
 
 
 def _list(here: str, item: sources.Source, inside: Sequence[Page]) -> Text:

@@ -18,6 +18,8 @@ from docs.site import code
 from gnomon.report.markup import Markup, join, tag, text
 
 Resolve = Callable[[str], str]
+Called = Callable[[str], str | None]
+"""From a link to the name of the page that it leads to, if it is one."""
 DEEPEST = 3
 """Headings to this level are in the list of contents and have a place of their own in the search."""
 
@@ -79,15 +81,20 @@ def parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False}).enable("table")
 
 
-def render(source: str, resolve: Resolve, anchors: Anchors | None = None) -> Text:
-    """Turn a page into markup; ``resolve`` says where a link leads, ``anchors`` which names are taken."""
-    return _Page(resolve, anchors or Anchors()).read(parser().parse(source))
+def render(source: str, resolve: Resolve, anchors: Anchors | None = None, called: Called | None = None) -> Text:
+    """Turn a page into markup.
+
+    ``resolve`` says where a link leads, ``anchors`` which names are taken, ``called`` how a page is called: a link
+    whose words are nothing but a file's name, which suits a repository, gets the name of the page.
+    """
+    return _Page(resolve, anchors or Anchors(), called or (lambda _: None)).read(parser().parse(source))
 
 
 class _Page:
-    def __init__(self, resolve: Resolve, anchors: Anchors) -> None:
+    def __init__(self, resolve: Resolve, anchors: Anchors, called: Called) -> None:
         self._resolve = resolve
         self._anchors = anchors
+        self._called = called
         self._parts: list[Part] = []
         self._title = ""
 
@@ -166,12 +173,16 @@ class _Page:
                 return join(found), place + 1
             if token.nesting == 1:
                 inner, place = self._spans(tokens, place + 1, token.type.replace("_open", "_close"))
-                link = self._resolve(str(token.attrGet("href"))) if token.tag == "a" else None
-                found.append(tag(token.tag, inner, href=link))
+                found.append(self._link(token, inner) if token.tag == "a" else tag(token.tag, inner))
             else:
                 found.append(self._span(token))
                 place += 1
         return join(found), place
+
+    def _link(self, token: Token, inner: Markup) -> Markup:
+        link = str(token.attrGet("href"))
+        name = self._called(link) if inner == link.partition("#")[0] else None
+        return tag("a", name or inner, href=self._resolve(link))
 
     def _span(self, token: Token) -> Markup:
         if token.type == "code_inline":

@@ -35,6 +35,8 @@ class Places:
     root: Path
     pages: dict[Path, str]
     """Pages by their source, an absolute path."""
+    labels: dict[Path, str] = field(default_factory=dict)
+    """What the navigation calls a page."""
     copied: dict[str, Path] = field(default_factory=dict)
     """Files to be put into the site, by address."""
     shown: dict[str, Path] = field(default_factory=dict)
@@ -54,6 +56,10 @@ class Places:
             self.problems.append(f"{self._said(source)}: the link {link!r} leads nowhere")
             return link
         return relative(here, self._file(target) + anchor)
+
+    def called(self, source: Path, link: str) -> str | None:
+        """Return what the page is called that a link in a source leads to."""
+        return self.labels.get((source.parent / unquote(urlsplit(link).path)).resolve())
 
     def _file(self, target: Path) -> str:
         docs = self.root / "docs"

@@ -49,5 +49,5 @@ if __name__ == "__main__":
     runs = [scored(run, Matthews()) for run in gnomon.load(sys.argv[1]).runs]
     for run in runs:
         found = run.find("matthews")
-        print(f"{run.system}: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}], {found.groups} groups")  # noqa: T201
+        print(f"{run.system}: {found.value} from {found.low} to {found.high}, {found.groups} groups")  # noqa: T201
     print(gnomon.compare(*runs, measures="matthews"))  # noqa: T201

@@ -108,8 +108,8 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
         (("search", "lable"), "did you mean 'labels'? Suites are change, events, labels (see "),
         (
             ("score", "--truth", "t.csv"),
-            "no option '--truth' of 'gnomon score' itself: name the suite first, as in 'gnomon score SUITE --truth ...'; "
-            "suites are change, episode, ",
+            "no option '--truth' of 'gnomon score' itself: name the suite first, as in "
+            "'gnomon score SUITE --truth ...'; suites are change, episode, ",
         ),
         (("score", "labels", "--thruth", "t.csv"), "Did you mean '--truth'? (see 'gnomon score labels --help')"),
         (

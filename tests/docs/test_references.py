@@ -8,11 +8,13 @@ from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
-from docs.site import api, commands, markdown, names, registered
+from docs.site import api, commands, docstrings, markdown, names, registered, told
 
 from gnomon.audit.registry import CHECKS
 from gnomon.core import registry
 from gnomon.core.options import parameters
+from gnomon.measures.classification import F1
+from gnomon.measures.matching import LatencyWithin
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -217,6 +219,28 @@ def test_every_measure_is_in_its_table(site):
     assert [repr(item) for item in measures if not registered.undefined(item)] == []
     for item in measures:
         assert registered.about(type(item).__module__) or ":mod:" in registered.inherited([item]), item
+
+
+def test_every_measure_has_a_sentence_of_its_own(site):
+    text = site.files[registered.MEASURES].decode()
+    sentences = {}
+    for item in registry.measures():
+        said = told.sentence(item)
+        sentences.setdefault(said, []).append(repr(item))
+        plain = docstrings.inline(said, lambda _: None)
+        assert plain in text, item
+    assert {said: own for said, own in sentences.items() if len(own) > 1} == {}
+
+
+def test_a_sentence_says_what_parameters_mean():
+    """Worked by hand from the docstrings of the classes and their bases."""
+    assert told.sentence(F1("micro", ("a", "b"), None)) == (
+        "F1, the harmonic mean of precision and recall, averaged over a class set: counts of all classes together; "
+        "these classes (a, b); 0/0 is left out."
+    )
+    assert told.sentence(LatencyWithin(2.5)) == (
+        "Share of the events that are detected at most so many seconds after their start (seconds 2.5)."
+    )
 
 
 def _escaped(text):

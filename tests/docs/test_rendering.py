@@ -28,6 +28,12 @@ def test_an_address_that_runs_something_is_no_link():
     assert "javascript:" not in rendered("[x](javascript:alert(1))").body.replace("[x](javascript:alert(1))", "")
 
 
+def test_a_link_that_is_a_file_name_is_called_after_its_page():
+    source = "[a.md](a.md#x) [here](a.md) [b.md](b.md)"
+    body = markdown.render(source, lambda link: link, called={"a.md#x": "Page A", "a.md": "Page A"}.get).body
+    assert '<a href="a.md#x">Page A</a> <a href="a.md">here</a> <a href="b.md">b.md</a>' in body
+
+
 def test_tables_keep_their_alignment_without_styles():
     body = rendered("| a | b |\n|---|--:|\n| 1 | 2 |\n").body
     assert '<td class="number">2</td>' in body

@@ -81,6 +81,7 @@ def test_the_search_knows_every_page(site, pages):
     text = site.files["assets/search-index.js"].decode()
     rows = json.loads(text.removeprefix("window.gnomonIndex = ").rstrip().removesuffix(";"))
     assert {row[0].partition("#")[0] for row in rows} == set(pages)
+    assert [row[0] for row in rows if re.search(r"``|:\w+:`", row[3])] == []
     for address, *_ in rows:
         page, _, anchor = address.partition("#")
         assert not anchor or anchor in pages[page].ids, address

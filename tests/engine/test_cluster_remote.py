@@ -30,6 +30,9 @@ def read(arguments, needs, out):
     for path in arguments.get("files", []):
         text += Path(path["at"]).read_text()
     (out / "text").write_text(text + arguments.get("text", ""))
+
+def refuse(arguments, needs, out):
+    raise ValueError(arguments["file"] + ": no good")
 """
 
 
@@ -125,6 +128,16 @@ def test_what_cannot_be_fetched_fails_its_cell_in_words(web, far, near, options,
     for file in written:
         text = file.read_text() if file.is_file() else ""
         assert not any(word in text for word in ("hunter2", "f00dcafe")), file
+
+
+def test_a_cell_that_fails_names_the_address(web, far, near, options, tmp_path):
+    url = web.put("/odd.csv", b"odd", "1")
+    path = os.fspath(remote.local(url))
+    with near():
+        plan = Plan([Node("c", "far_reading:refuse", context={"file": path}, limits=Limits(retries=0))])
+        outcome = job.work(plan, options(executor=f"dask://{far.address}"))
+    assert outcome.missing["c"] == f"ValueError: {url}: no good (far_reading.py:11) (1 attempt)"
+    assert "copies" not in "".join(file.read_text() for file in (tmp_path / "store" / "failures").iterdir())
 
 
 def test_a_run_of_a_suite(web, far, near, tmp_path, monkeypatch):

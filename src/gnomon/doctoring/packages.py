@@ -10,7 +10,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution,
 
 PURPOSES = {
     "classical": "har: random forests, support vector machines and the classifier of moment",
-    "cluster": "--executor dask: work on many machines",
+    "cluster": "--executor dask: work on many machines; data by address (URL)",
     "dashboard": "gnomon serve: runs in a browser, with figures",
     "episode": "episode: reading and simulating episodes (HDF5 and videos)",
     "frames": "to_frame(): tables as pandas data frames",

@@ -35,7 +35,7 @@ from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import Store, StoreFullError
 from gnomon.engine.work import Order, Reply
 from gnomon.engine.workers import Place, Worker
-from gnomon.intake.remote import brought, sources
+from gnomon.intake.remote import brought, recorded, sources
 
 POLL = 0.2
 """Seconds between looks at what changed."""
@@ -153,7 +153,7 @@ def _done(order: Order, limits: Limits, place: Place, addresses: Mapping[str, st
         while alive:
             try:
                 if worker.pipe.poll(POLL) and (reply := worker.receive()) is not None:
-                    return Carried(reply)
+                    return Carried(replace(reply, error=recorded(reply.error), trace=recorded(reply.trace)))
             except (EOFError, OSError):
                 break
             worker.watch()

@@ -18,4 +18,6 @@ allocated, nothing in it is ever executed, and whatever is wrong with it ends as
     ``write_table``: the same formats, written so that reading gives the same text back.
 ``limits``
     What a file may cost, as data.
+``remote``
+    ``local``: data by its address (URL), fetched once and kept.
 """

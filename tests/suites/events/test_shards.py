@@ -199,7 +199,7 @@ def test_a_corrupt_shard_fails_alone_and_is_finished_later(tmp_path, capfd, kind
     assert command(capfd, *words)[0] == 0
     told = [json.loads(line) for line in (tmp_path / "runs" / "store" / "progress.jsonl").read_text().splitlines()]
     last = told[max(at for at, one in enumerate(told) if one["event"] == "plan") :]
-    assert sorted(one["node"] for one in last if one["event"] == "done") == ["mine: s1/r5"]
+    assert sorted(one["name"] for one in last if one["event"] == "done") == ["mine: s1/r5"]
     assert sum(one["event"] == "found" for one in last) == 7
     whole, _ = scores(write_frames(tmp_path / "again", drawn()), tmp_path / "other")
     runs = [run for run in gnomon.load(tmp_path / "runs").runs if run.complete]

@@ -146,17 +146,22 @@ def test_a_failing_fold_leaves_a_partial_run_that_says_so(truth, tmp_path):
 
 
 def test_a_system_whose_cells_all_fail_is_there_with_everything_undefined(tmp_path):
-    table = {"id": list("abcd"), "label": list("xyxy"), "group": list("gghh")}
-    result = gnomon.run("labels", truth=table, systems=("nearest_mean", "majority"), folds=2, out=tmp_path)
+    (tmp_path / "own.py").write_text(
+        "class Broken:\n    def fit(self, *a):\n        raise ValueError('no such luck')\n"
+        "    def predict(self, features):\n        return ['x'] * len(features)\n"
+    )
+    broken = f"{tmp_path / 'own.py'}:Broken"
+    table = {"id": list("abcd"), "label": list("xyxy"), "group": list("gghh"), "speed": [1.0, 2.0, 3.0, 4.0]}
+    result = gnomon.run("labels", truth=table, systems=(broken, "majority"), folds=2, out=tmp_path / "runs")
     assert not result.complete
-    again = gnomon.load(tmp_path)
+    again = gnomon.load(tmp_path / "runs")
     assert not again.complete
-    failed = next(run for run in again.runs if run.system == "nearest_mean")
+    failed = next(run for run in again.runs if run.system == broken)
     assert failed.find("macro_f1").value is None
     assert failed.find("macro_f1").why == "no samples"
     assert all(check.passed for check in gnomon.verify(failed.path))
     notes = "\n".join(again.tables["scores"].notes)
-    assert "nearest_mean: partial: 0 of 2 cells; missing nearest_mean fold 0: nearest_mean needs numeric" in notes
+    assert f"{broken}: partial: 0 of 2 cells; missing {broken} fold 0: ValueError: no such luck" in notes
     assert "no paired comparison" in notes
 
 

@@ -61,6 +61,7 @@ def built(task: str, recorded: list[Recorded], how: Mapping[str, Any]) -> TaskDa
         embargo=how["embargo"],
         seed=how["seed"],
         test_episodes=how["test_episodes"] or None,
+        held=how.get("held"),
     )
 
 

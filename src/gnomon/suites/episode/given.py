@@ -11,6 +11,9 @@ Table: ``task, sample, label``
     The vector of every test sample: the hands of the next 10 frames as ``(10, 42, 3)`` in one row, the text block, or
     the blocks of depth and video.
 
+In a folder, ``labels`` and ``TASK`` may be folders of shards: tables, and files of arrays. See
+:mod:`gnomon.suites.episode.shards`.
+
 Samples are named as ``gnomon run episode`` names them in ``predictions.parquet``: ``episode/first frame``, and
 ``/forward``, ``/reversed``, ``/aligned`` or ``/shifted`` behind it for pairs. The order of rows never matters.
 """
@@ -30,6 +33,7 @@ import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
+from gnomon.intake import shards
 from gnomon.intake.arrays import read_npz
 from gnomon.intake.faults import guarded
 from gnomon.intake.memory import table_of
@@ -96,6 +100,50 @@ def read(source: Source) -> Given:
     if not found:
         raise InputError(f"{source.where}: no answers: expected rows in a table of labels, or arrays; {EXAMPLE}")
     return Given(source, found, files)
+
+
+def units(source: Source) -> dict[str, Path]:
+    """Return the files of a system by name, those in folders of shards among them.
+
+    Raises
+    ------
+    InputError
+        It is in memory; there is nothing; or a task that is ranked among all its candidates is given in shards.
+    """
+    if not isinstance(source.content, (str, os.PathLike)) or not Path(source.content).exists():
+        raise InputError(f"{source.where}: expected a file or a folder of answers, as other systems are in shards")
+    path = Path(source.content)
+    if not path.is_dir():
+        return {path.name: path}
+    folders = sharded(path)
+    ranked = [name for name in folders if name in TASKS and TASKS[name].kind == "retrieval"]
+    if ranked:
+        raise InputError(
+            f"{path / ranked[0]}: {ranked[0]} ranks every answer among all others, so that its shards cannot be scored "
+            f"one at a time; give {ranked[0]}.npz"
+        )
+    found: dict[str, Path] = {}
+    for name in folders:
+        suffixes = (".npz",) if name in TASKS else SUFFIXES
+        found |= {f"{name}/{shard}": file for shard, file in shards.listed(path / name, suffixes).items()}
+    plain = _folder(path) if any(path.glob("*.*")) else {}
+    twice = [name for name in plain if name in folders]
+    if twice:
+        raise InputError(f"{path}: both a file and a folder of {some(twice)}; keep one")
+    return {**{file.name: file for file in plain.values()}, **found}
+
+
+def sharded(folder: Path) -> list[str]:
+    """Return the folders of shards in a folder of answers: that of labels, and those of tasks."""
+    return [name for name in (LABELS, *TASKS) if (folder / name).is_dir()]
+
+
+def read_unit(name: str, path: Path) -> dict[str, Told]:
+    """Read one file of answers by task; ``name`` is what :func:`units` calls it."""
+    folder = name.partition("/")[0]
+    if folder in TASKS:
+        return {folder: _vectors(folder, path, os.fspath(path))}
+    return dict(read(Source(name, path)).tasks)
 
 
 def _arrays() -> set[str]:

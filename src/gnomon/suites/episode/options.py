@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option
 from gnomon.engine.options import EngineOptions
 from gnomon.suites.episode.simulate_options import SimulateOptions
 
@@ -61,15 +61,15 @@ class RunOptions(SplitOptions, ExhibitOptions, EngineOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(SplitOptions, ExhibitOptions, ScoringOptions):
+class ScoreOptions(SplitOptions, ExhibitOptions, EngineOptions):
     """``gnomon score episode``."""
 
     truth: Annotated[tuple[str, ...], Option("episode, or folder that holds some; repeat for more", metavar="DIR")]
     predictions: Annotated[
         tuple[str, ...],
         Option(
-            "table with task, sample and label, or folder with such a table and TASK.npz (samples, values); "
-            "give NAME=PATH, several times, for several systems",
+            "table with task, sample and label, or folder with such a table and TASK.npz (samples, values), each of "
+            "which may be a folder of shards; give NAME=PATH, several times, for several systems",
             metavar="FILE",
             data=True,
         ),

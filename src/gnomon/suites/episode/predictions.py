@@ -19,6 +19,8 @@ import numpy as np
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
+from gnomon.engine.job import Job
+from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import systems
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
@@ -26,7 +28,7 @@ from gnomon.suites.episode import cells, exhibits, layout
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
-from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
+from gnomon.suites.episode.given import SEPARATOR, Given, Told, read, sharded
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
@@ -38,10 +40,15 @@ from gnomon.suites.episode.tasks.splitting import TEST
 from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
 
 
-def score(options: ScoreOptions) -> list[Evaluation]:
-    """Score every given system against the truth of the test samples."""
-    given = [read(source) for source in systems(options.predictions, "sample")]
-    tasks = _tasks(options, given)
+def score(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score every given system against the truth of the test samples; folders of shards are scored one at a time."""
+    sources = systems(options.predictions, "sample")
+    if any(is_folder(source.content) and sharded(Path(source.content)) for source in sources):
+        from gnomon.suites.episode import shards
+
+        return shards.score(sources, options)
+    given = [read(source) for source in sources]
+    tasks = chosen_tasks(options, {one.source.where: one.tasks for one in given})
     places = layout.find(options.truth)
     whole(places)
     checked_split(options.split, [place.id for place in places], options.seed, words(options.test_episodes))
@@ -52,16 +59,19 @@ def score(options: ScoreOptions) -> list[Evaluation]:
         return [_evaluated(options, ground, one, truth, keeper) for one in given]
 
 
-def _tasks(options: ScoreOptions, given: Sequence[Given]) -> tuple[str, ...]:
-    """Return the tasks that are scored: those asked for, which all systems must answer, or all that are answered."""
-    told = {task for one in given for task in one.tasks}
+def chosen_tasks(options: ScoreOptions, given: Mapping[str, Collection[str]]) -> tuple[str, ...]:
+    """Return the tasks that are scored: those asked for, which all systems must answer, or all that are answered.
+
+    ``given`` holds the tasks of every system, by where it is.
+    """
+    told = {task for one in given.values() for task in one}
     if not options.tasks:
         return tuple(task for task in TASKS if task in told)
     asked = checked_tasks(options.tasks)
-    for one in given:
-        lacking = [task for task in asked if task not in one.tasks]
+    for where, one in given.items():
+        lacking = [task for task in asked if task not in one]
         if lacking:
-            raise InputError(f"{one.source.where}: no answers to {some(lacking)}; add them, or leave out --tasks")
+            raise InputError(f"{where}: no answers to {some(lacking)}; add them, or leave out --tasks")
     return asked
 
 
@@ -69,7 +79,20 @@ def _ground(options: ScoreOptions, tasks: Sequence[str], places: Sequence[layout
     """Build the samples of the tasks, and say what they stand on; nothing is trained here, so no split is audited."""
     wanted = {block for task in tasks for block in TASKS[task].target_blocks}
     recorded, streams = read_truth(places, options.variant, wanted, folder)
-    how = built_by(options, options.seed, options.variant)
+    return ground_of(options, tasks, places, recorded, streams)
+
+
+def ground_of(
+    options: ScoreOptions,
+    tasks: Sequence[str],
+    places: Sequence[layout.Place],
+    recorded: list[Recorded],
+    streams: dict[str, Any],
+    held: Collection[str] | None = None,
+    left_out: Mapping[str, str] | None = None,
+) -> Ground:
+    """Say what answers to tasks stand on; ``held``: test episodes that are known, where some episodes are left out."""
+    how = {**built_by(options, options.seed, options.variant), "held": held}
     split, settings = described(options, options.variant)
     told = {one.id: {"coverage": {}, "masked": {}, "repairs": one.labels.repairs} for one in recorded} | streams
     ground = Ground.of(
@@ -81,6 +104,7 @@ def _ground(options: ScoreOptions, tasks: Sequence[str], places: Sequence[layout
         settings,
         trained=False,
         streams=told,
+        left_out=left_out,
     )
     return replace(ground, streams=streams)
 
@@ -98,12 +122,12 @@ def read_truth(
         if wanted:
             skip = [name for name in blocks.NAMES if name not in wanted]
             cells.features({**arguments, "validity": cells.VALIDITY[variant], "skip": skip}, {}, held)
-            streams[place.id] = _read_of(Features.read(held).facts, wanted)
+            streams[place.id] = read_of(Features.read(held).facts, wanted)
         recorded.append(cells.read(held, held if wanted else None))
     return recorded, streams
 
 
-def _read_of(facts: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
+def read_of(facts: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
     """Return what is known of the blocks that were computed."""
     kept = {key: facts[key] for key in ("frames", "audio", "repairs")}
     for key in ("coverage", "masked", "invalid_frames"):
@@ -119,21 +143,24 @@ def _evaluated(
     keeper: exhibits.Keeper,
 ) -> Evaluation:
     where = given.source.where
-    possible = {task: data for task, data in ground.data.items() if task in given.tasks and not data.lacks}
-    if not possible:
-        reasons = [f"{task}: {data.lacks}" for task, data in ground.data.items() if data.lacks]
-        raise InputError(f"{where}: nothing can be scored: {some(reasons, sentences=True)}; give longer episodes")
-    answers = {task: _answers(given.tasks[task], data, options.missing) for task, data in possible.items()}
+    chosen = possible(ground, given.tasks, where)
+    answers = {task: answered(given.tasks[task], ground.data[task], options.missing) for task in chosen}
     lost = sum(one.facts.get("missing", 0) for one in answers.values())
     asked = {task: len(data.of(TEST)) for task, data in ground.data.items() if task in given.tasks}
     scored = sum(len(one.ids) for one in answers.values())
     return evaluation(
-        replace(ground, findings=(*ground.findings, *_findings(ground, given, answers, lost))),
+        replace(
+            ground,
+            findings=(
+                *ground.findings,
+                *findings(ground, where, given.tasks, {task: one.classes for task, one in answers.items()}, lost),
+            ),
+        ),
         given.source.name,
         answers,
         coverage={
             "complete": scored == sum(asked.values()),
-            "rows": {"truth": sum(asked.values()), "scored": scored, "missing": lost},
+            "samples": {"truth": sum(asked.values()), "scored": scored, "missing": lost},
             "tasks": {"asked": list(ground.data), "answered": list(answers)},
             "policy": {"missing": options.missing},
         },
@@ -144,7 +171,16 @@ def _evaluated(
     )
 
 
-def _answers(told: Told, data: TaskData, missing: str) -> Answers:
+def possible(ground: Ground, given: Collection[str], where: str) -> list[str]:
+    """Return the tasks that a system answers and that can be scored."""
+    found = [task for task, data in ground.data.items() if task in given and not data.lacks]
+    if not found:
+        reasons = [f"{task}: {data.lacks}" for task, data in ground.data.items() if data.lacks]
+        raise InputError(f"{where}: nothing can be scored: {some(reasons, sentences=True)}; give longer episodes")
+    return found
+
+
+def answered(told: Told, data: TaskData, missing: str) -> Answers:
     """Put the answers to a task in the order of its test samples."""
     ids = tuple(data.ids[place] for place in data.of(TEST).tolist())
     place = {name: row for row, name in enumerate(data.ids)}
@@ -154,7 +190,7 @@ def _answers(told: Told, data: TaskData, missing: str) -> Answers:
         said = [f"{name} ({data.part[place[name]] if name in place else 'unknown'})" for name in strange[:5]]
         raise InputError(
             f"{told.where}: {data.task.name}: answers for samples that are no test samples: {some(said, len(strange))};"
-            f" expected {counted(len(ids), 'test sample')} such as {ids[0]!r}; remove the others"
+            f" expected {counted(len(ids), 'test sample')}{f' such as {ids[0]!r}' if ids else ''}; remove the others"
         )
     if form(data.task.kind) == "vectors":
         return _placed(told, data, ids)
@@ -203,19 +239,22 @@ def _allowed(told: Told, data: TaskData, lost: Sequence[str], missing: str) -> N
             )
 
 
-def _findings(ground: Ground, given: Given, answers: Mapping[str, Answers], lost: int) -> list[Finding]:
-    where, found = given.source.where, []
+def findings(
+    ground: Ground, where: str, given: Collection[str], classes: Mapping[str, Collection[str]], lost: int
+) -> list[Finding]:
+    """Find samples without an answer, tasks that only others answer, and answers that no sample has."""
+    found = []
     if lost:
         text = f"{counted(lost, 'sample')} without a label: counted as wrong"
         found.append(Finding("missing-predictions", "warning", where, text, "answer every test sample"))
-    others = [task for task in ground.data if task not in given.tasks]
+    others = [task for task in ground.data if task not in given]
     if others:
         text = f"no answers to {some(others)}, which other systems answer"
         found.append(Finding("tasks-not-answered", "info", where, text, "give --tasks to ask all systems for the same"))
-    for task, one in answers.items():
+    for task, own in classes.items():
         data = ground.data[task]
         known = {*data.labels, *(name for names in data.sets for name in names)}
-        odd = [name for name in one.classes if name not in known]
+        odd = [name for name in own if name not in known]
         if odd:
             text = f"{task}: answers that no sample of these episodes has: {some(odd)}"
             found.append(Finding("impossible-answers", "warning", where, text, "check the spelling of the labels"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
+from gnomon.core.measure import Measure
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.runs.alignment import POOL
@@ -178,9 +179,50 @@ def evaluation(
     keeper: exhibits.Keeper,
 ) -> Evaluation:
     """Tally the answers of a system to every task that it answered, and keep what can be looked at."""
-    done = {task: _tallied(ground, given) for task, given in answers.items()}
+    done, said = {}, {}
+    for task, given in answers.items():
+        data = ground.data[task]
+        test = data.of(TEST)
+        place = {name: index for index, name in enumerate(ground.roster.ids)}
+        case = np.array([place[data.segment[row]] for row in test.tolist()], dtype=np.int64)
+        done[task] = tallied(given, data, test, case, len(ground.roster))
+        said[task] = Said(given.facts, without_overlap([clear(given, data, case, done[task])]))
+    about = About(coverage, options, tuple(inputs), facts)
+    made = assembled(ground, system, done, said, about, keeper)
+    vectors = {f"{task}.npz": one.packed() for task, one in answers.items() if form(one.task.kind) == "vectors"}
+    return replace(made, files={**made.files, **vectors})
+
+
+@dataclass(frozen=True)
+class Said:
+    """What is recorded of the answers to a task besides what was tallied."""
+
+    facts: Mapping[str, Any]
+    without_overlap: Mapping[str, Any] | None
+    """See :func:`without_overlap`."""
+
+
+@dataclass(frozen=True)
+class About:
+    """What a run records of how it was made."""
+
+    coverage: Mapping[str, Any]
+    options: Mapping[str, Any]
+    inputs: tuple[Mapping[str, Any], ...]
+    facts: Mapping[str, Any]
+
+
+def assembled(
+    ground: Ground,
+    system: str,
+    done: Mapping[str, Tallied],
+    said: Mapping[str, Said],
+    about: About,
+    keeper: exhibits.Keeper,
+) -> Evaluation:
+    """Make the evaluation of what was tallied of every task, over the cases of the ground."""
     tallies, ledgers = _filled(ground, done)
-    known = _facts(ground, system, answers, done, facts)
+    known = _facts(ground, system, said, done, about.facts)
     told = tuple(finding for task, one in done.items() for finding in _ties(task, one))
     ranked = any("queries" in one.facts for one in done.values())
     audit = (ground.audit or Audit()).add("tied-ranks", told) if ranked else ground.audit
@@ -193,12 +235,12 @@ def evaluation(
         roster=ground.roster,
         tallies=tallies,
         data=fingerprint({"episode": dict(sorted(ground.content.items()))}),
-        table=_table([row for one in done.values() for row in one.rows]),
+        table=table([row for one in done.values() for row in one.rows]),
         ledgers=ledgers,
-        coverage=coverage,
+        coverage=about.coverage,
         findings=ground.findings,
-        inputs=tuple(inputs),
-        options=options,
+        inputs=about.inputs,
+        options=about.options,
         facts=known,
         samples=ground.samples,
         audit=audit,
@@ -207,17 +249,8 @@ def evaluation(
             **gate.files(ground.variant, ground.split, known),
             **_by_class(done),
             **keeper.files(ground.data, ground.tested, done),
-            **{f"{task}.npz": one.packed() for task, one in answers.items() if form(one.task.kind) == "vectors"},
         },
     )
-
-
-def _tallied(ground: Ground, given: Answers) -> Tallied:
-    data = ground.data[given.task.name]
-    test = data.of(TEST)
-    place = {name: index for index, name in enumerate(ground.roster.ids)}
-    case = np.array([place[data.segment[row]] for row in test.tolist()], dtype=np.int64)
-    return tallied(given, data, test, case, len(ground.roster))
 
 
 def _filled(ground: Ground, done: Mapping[str, Tallied]) -> tuple[dict[str, Tallies], dict[str, Ledger]]:
@@ -250,7 +283,7 @@ def _nothing(layout: Any, n: int) -> Tallies:
 
 
 def _facts(
-    ground: Ground, system: str, answers: Mapping[str, Answers], done: Mapping[str, Tallied], facts: Mapping[str, Any]
+    ground: Ground, system: str, answers: Mapping[str, Said], done: Mapping[str, Tallied], facts: Mapping[str, Any]
 ) -> dict[str, Any]:
     """Return what a run records, and what its claims are judged by."""
     apart = int(ground.split.get("name") == DISJOINT)
@@ -265,7 +298,7 @@ def _facts(
         own["lacks"] = data.lacks
         if name in answers:
             own["answered"] = dict(answers[name].facts)
-            own["without_overlap"] = _without(ground, answers[name])
+            own["without_overlap"] = answers[name].without_overlap
             own |= {key: value for key, value in done[name].facts.items() if key not in ("queries", "positives")}
         tasks[name] = own
     trained = any("training" in one.facts for one in answers.values())
@@ -305,20 +338,36 @@ def _facts(
     return found
 
 
-def _without(ground: Ground, given: Answers) -> dict[str, Any] | None:
-    """Score a task without the test samples that read what training samples read; None where there are none."""
-    data, measure = ground.data[given.task.name], of_task(given.task)[0]
+@dataclass(frozen=True)
+class Clear:
+    """A task without the test samples that read what training samples read: how many they are, and the others."""
+
+    measure: Measure
+    left_out: int
+    n: int
+    tallies: Tallies
+
+
+def clear(given: Answers, data: TaskData, case: Array, done: Tallied) -> Clear:
+    """Tally a task by its headline, without the test samples that read what training samples read."""
+    measure = of_task(given.task)[0]
     train, test = data.of(TRAIN), data.of(TEST)
     reads, episode = data.reads, np.array(data.episode)
     ends = {name: int(reads[train][episode[train] == name, 1].max(initial=-1)) for name in data.recorded}
-    clear = np.array([reads[row, 0] >= ends[data.episode[row]] for row in test.tolist()], dtype=np.bool_)
-    if clear.all():
+    kept = np.flatnonzero([reads[row, 0] >= ends[data.episode[row]] for row in test.tolist()])
+    if len(kept) < len(test):
+        done = tallied(given.take(kept), data, test[kept], case[kept], done.tallies[measure.family].n_cases)
+    return Clear(measure, len(test) - len(kept), len(kept), done.tallies[measure.family])
+
+
+def without_overlap(parts: Sequence[Clear]) -> dict[str, Any] | None:
+    """Score a task without what :func:`clear` leaves out; None where that is nothing."""
+    left_out, n = sum(part.left_out for part in parts), sum(part.n for part in parts)
+    if not left_out:
         return None
-    kept = np.flatnonzero(clear)
-    done = tallied(given.take(kept), data, test[kept], np.zeros(len(kept), dtype=np.int64), 1)
-    scored = measure.score(done.tallies[measure.family].total())
+    scored = parts[0].measure.score(Tallies.stack([part.tallies for part in parts]).total())
     value = float(scored.values) if bool(scored.defined) else None
-    return {"left_out": int((~clear).sum()), "n": len(kept), "value": value}
+    return {"left_out": left_out, "n": n, "value": value}
 
 
 def _declared(ground: Ground) -> list[tuple[str, Any]]:
@@ -338,7 +387,8 @@ def _ties(task: str, done: Tallied) -> tuple[Finding, ...]:
     return audited.ties(task, forms, "average", done.facts["queries"], done.facts["positives"])
 
 
-def _table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+def table(rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Return the table of a run."""
     columns = list(zip(*rows, strict=True)) if rows else [()] * len(ROW)
     kinds = [pa.string()] * 6 + [pa.float64()]
     return pa.table({name: pa.array(column, kind) for name, column, kind in zip(ROW, columns, kinds, strict=True)})

@@ -42,7 +42,7 @@ MM = 1000.0
 FITS = 1.5
 """The bones of SMPL fit where they are together at most so many times as long as the shortest tree."""
 SMPL = tuple((joint, parent) for joint, parent in enumerate(PARENTS) if parent >= 0)
-_PART = " samples "
+PART = " samples "
 
 MOST_BONES = 4
 """For each joint; more are not drawn."""
@@ -120,7 +120,7 @@ class Keeper:
         own = np.flatnonzero((block.codes == code) & (inside >= start) & (inside < end))
         places = inside[own] - start
         case = self.cases[code]
-        name = case if (start, end) == (0, size) else f"{case}{_PART}{start + 1}-{end}"
+        name = case if (start, end) == (0, size) else f"{case}{PART}{start + 1}-{end}"
         shape = len(rows), block.truth.shape[1]
         sides = [np.full((*shape, 3), np.nan, dtype=np.float32) for _ in range(2)]
         errors = np.full(shape, np.nan)
@@ -232,7 +232,7 @@ def shown(runs: Sequence[Run], case: str) -> View:
 def _name(runs: Sequence[Run], case: str) -> str:
     """Return the name of a clip: the case itself, or the worst clip of a sequence of that name."""
     listed = [entry.case for run in runs for entry in exhibits.listed(run.path).entries]
-    part = next((name for name in listed if name.startswith(f"{case}{_PART}")), case)
+    part = next((name for name in listed if name.startswith(f"{case}{PART}")), case)
     return case if case in listed else part
 
 

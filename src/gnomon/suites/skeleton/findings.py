@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from gnomon.numerics import kinematics
 from gnomon.numerics.procrustes import align
 from gnomon.suites.skeleton.files import KEPT, NO_REFERENCE
 from gnomon.suites.skeleton.poses import Poses, spread
-from gnomon.suites.skeleton.projection import Projector
+from gnomon.suites.skeleton.projection import Projector, Settings
 from gnomon.suites.skeleton.summaries import Tracker
 
 EFFECT_M = 1e-9
@@ -27,6 +28,7 @@ STILL = (0.01, 0.5)
 MOST = 5_000
 """Samples that costly checks look at; whole sequences are drawn until there are so many."""
 DRAWS = 64
+DRAWN = "draws"
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class Found:
 
     findings: tuple[Finding, ...]
     facts: dict[str, Any]
+    draws: tuple[float, ...] = ()
+    """Mean errors through reference frames that were drawn, of as many samples as facts say."""
 
 
 def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
@@ -53,7 +57,8 @@ def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
         _merged(projector),
     ]
     facts["pa_invariance_m"], facts["pelvis_invariance_m"] = _invariance(projector, tracker)
-    return Found(tuple(item for item in found if item is not None), facts)
+    draws = facts.pop(DRAWN, ())
+    return Found(tuple(item for item in found if item is not None), facts, tuple(draws))
 
 
 def _fusion(projector: Projector, tracker: Tracker, facts: dict[str, Any]) -> Finding | None:
@@ -151,13 +156,19 @@ def _sensitivity(projector: Projector, seed: int, facts: dict[str, Any]) -> Find
     if not len(rows) or len(np.unique(codes[usable])) == len(usable):
         return None
     errors = [_once(projector, rows, _choice(usable, codes, rng), (truth, prediction)) for _ in range(DRAWS)]
+    facts[DRAWN] = errors
+    return sensitivity(errors, len(rows), facts)
+
+
+def sensitivity(errors: Sequence[float], samples: int, facts: dict[str, Any]) -> Finding | None:
+    """Say how far the mean error of some samples moves with the reference frames that were drawn."""
     low, high = min(errors), max(errors)
-    facts["reference_sensitivity"] = {"low_m": low, "high_m": high, "draws": DRAWS, "samples": len(rows)}
+    facts["reference_sensitivity"] = {"low_m": low, "high_m": high, "draws": DRAWS, "samples": samples}
     if high - low < 0.001:
         return None
     evidence = (
         f"the choice of reference frames moves MPJPE of the plain projection between {1000 * low:.1f} and "
-        f"{1000 * high:.1f} mm ({DRAWS} random choices, {len(rows)} samples)"
+        f"{1000 * high:.1f} mm ({DRAWS} random choices, {samples} samples)"
     )
     remedy = "use --reference mean or per_frame, and report the spread"
     return Finding("reference-sensitivity", "warning", "reference", evidence, remedy)
@@ -259,23 +270,41 @@ def _invariance(projector: Projector, tracker: Tracker) -> tuple[float | None, f
     return shape, float(np.abs(still.sums["root"] / still.count - tracker.errors["pelvis_mpjpe"][rows]).max())
 
 
-def differs(projector: Projector) -> list[str]:
-    """Say what the strict variant does otherwise than the published one, with what it is about in this file."""
-    settings = projector.settings
+@dataclass(frozen=True)
+class Apart:
+    """How far cameras of one sequence differ at most, in metres and degrees by side, and how many samples have none."""
+
+    spread: Mapping[str, tuple[float, float]]
+    lost: int
+
+
+def apart(projector: Projector) -> Apart:
+    """Measure what the strict variant does about cameras."""
     count = len(projector.sequences.named)
+    sides = {}
+    for side in ("pred", "gt"):
+        poses = projector.poses(side, projector.settings.target)
+        metres, degrees = spread(poses, projector.sequences.codes, count)
+        sides[side] = float(metres.max(initial=0)), float(degrees.max(initial=0))
+    return Apart(sides, int((projector.reasons == NO_REFERENCE).sum()))
+
+
+def differs(settings: Settings, found: Apart) -> list[str]:
+    """Say what the strict variant does otherwise than the published one, with what it is about in this file."""
     said = []
     if settings.reference == "per_frame":
-        sides = {}
-        for side, name in (("pred", "predicted"), ("gt", "true")):
-            metres, degrees = spread(projector.poses(side, settings.target), projector.sequences.codes, count)
-            sides[name] = f"{name} ones by up to {metres.max(initial=0):.3f} m and {degrees.max(initial=0):.1f} degrees"
+        sides = [
+            f"{name} ones by up to {found.spread[side][0]:.3f} m and {found.spread[side][1]:.1f} degrees"
+            for side, name in (("pred", "predicted"), ("gt", "true"))
+        ]
         said.append(
             "strict takes every frame in its own camera; published takes the first camera of a sequence for all its "
             f"frames, so that they share its error. {settings.target} cameras of one sequence differ: "
-            + "; ".join(sides.values())
+            + "; ".join(sides)
         )
-        lost = int((projector.reasons == NO_REFERENCE).sum())
-        said.append(f"strict drops {lost} samples that have no camera of their own; published borrows one where it can")
+        said.append(
+            f"strict drops {found.lost} samples that have no camera of their own; published borrows one where it can"
+        )
     if settings.mode == "multi_sensor" and settings.rig == "robust":
         said.append("strict calibrates sensors by a robust mean over frames; published cancels the calibration out")
     if settings.by_frame and settings.reference == "first":

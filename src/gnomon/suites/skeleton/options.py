@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
+from gnomon.core.options import ExhibitOptions, Option
+from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
 MODES = ("seq_lidar_ref", "multi_sensor")
@@ -18,12 +19,16 @@ ENCODINGS = ("absT_quaR_FoV",)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(ExhibitOptions, ScoringOptions):
+class ScoreOptions(ExhibitOptions, EngineOptions):
     """``gnomon score skeleton`` and ``gnomon run skeleton``."""
 
     pred_file: Annotated[
         tuple[str, ...],
-        Option("prediction file (.npz, or a pickle of plain arrays); NAME=FILE for several systems", metavar="FILE"),
+        Option(
+            "prediction file (.npz, or a pickle of plain arrays), or a folder of .npz shards; NAME=FILE for several "
+            "systems",
+            metavar="FILE",
+        ),
     ]
     variant: Annotated[
         str, Option("published: as the text says; strict: its defects closed; both: side by side", choices=VARIANTS)

@@ -15,9 +15,12 @@ from gnomon.core import options as opt
 from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array, Tallies
+from gnomon.engine.job import Job
+from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
+from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
@@ -28,9 +31,10 @@ from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.projection import Projector, Settings, arms
 from gnomon.suites.skeleton.protocol import protocol
-from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
+from gnomon.suites.skeleton.sequences import NO_FRAME, Named, Sequences
 
 LIDAR = "lidar"
+FAMILY = MPJPE.family
 PART = 1 << 14
 """Samples that are converted at a time."""
 
@@ -52,21 +56,55 @@ class Source:
         return self.pelvis[0], self.pelvis[-1]
 
 
-def score(options: ScoreOptions) -> list[Evaluation]:
-    """Score every file in every asked variant and arm."""
+@dataclass(frozen=True)
+class Arm:
+    """How a file is scored: a variant, an arm of the ablation (empty where there is none), and its settings."""
+
+    variant: str
+    name: str
+    settled: Settings
+
+    def system(self, name: str) -> str:
+        """Return what a system is called in this arm."""
+        return f"{name}: {self.name}" if self.name else name
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a file left in one arm."""
+
+    projector: Projector
+    tracker: summaries.Tracker
+    keeper: Keeper
+    tallies: Tallies
+
+
+def score(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score every file in every asked variant and arm; folders of shards are scored shard by shard."""
     given = [named(text) for text in options.pred_file]
     check_names([name for name, _ in given])
-    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
-    settled = {variant: settings(options, variant) for variant in variants}
+    chosen = arms_of(options)
     rigs = calibration.read(options.rig_file) if options.rig_file else None
-    evaluations = []
+    if any(is_folder(path) for _, path in given):
+        from gnomon.suites.skeleton import shards
+
+        return shards.score(given, options)
+    found = []
     for name, path in given:
-        source = _source(name, path, options)
-        for variant, base in settled.items():
-            chosen = arms(base, options.target_modality.lower()) if options.ablation else {"": base}
-            for arm, each in chosen.items():
-                evaluations.append(_evaluate(source, variant, arm, each, rigs, options))
-    return evaluations
+        source = source_of(name, path, options)
+        found += [_evaluate(source, arm, rigs, options) for arm in chosen]
+    return found
+
+
+def arms_of(options: ScoreOptions) -> list[Arm]:
+    """Return every asked variant and arm."""
+    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
+    found = []
+    for variant in variants:
+        base = settings(options, variant)
+        chosen = arms(base, options.target_modality.lower()) if options.ablation else {"": base}
+        found += [Arm(variant, name, each) for name, each in chosen.items()]
+    return found
 
 
 def settings(options: ScoreOptions, variant: str) -> Settings:
@@ -129,7 +167,8 @@ def _sensors(text: str, modalities: set[str]) -> tuple[tuple[str, int], ...]:
     return tuple(found.items())
 
 
-def _source(name: str, path: str, options: ScoreOptions) -> Source:
+def source_of(name: str, path: str, options: ScoreOptions) -> Source:
+    """Read a prediction file."""
     indices = {LIDAR: options.lidar_modality_index, "rgb": options.rgb_modality_index}
     file = files.read(
         path,
@@ -163,21 +202,15 @@ def _pelvis(text: str, size: int) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def _evaluate(
-    source: Source,
-    variant: str,
-    arm: str,
-    settled: Settings,
-    rigs: calibration.Rigs | None,
-    options: ScoreOptions,
-) -> Evaluation:
-    projector = Projector(source.file, source.sequences, settled, rigs)
+def measured(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Measured:
+    """Tally the samples of a file, sequence by sequence."""
+    projector = Projector(source.file, source.sequences, arm.settled, rigs)
     measure = MPJPE(source.pelvis)
     count = len(source.sequences.named)
     bones = summaries.parse_bones(options.bones, len(source.joints))
     tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones, source.root)
-    roster = _roster(source.sequences)
-    keeper = Keeper(0 if options.out == "none" else options.exhibits, source.sequences, roster.ids)
+    cases = roster_of(source.sequences.named).ids
+    keeper = Keeper(0 if options.out == "none" else options.exhibits, source.sequences, cases)
     empty = np.empty((0, len(source.joints), 3))
     blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
     fields = {name: array.copy() for name, array in blank.fields.items()}
@@ -190,61 +223,91 @@ def _evaluate(
             fields[name][present] = array
         tracker.add(block, aligned)
         keeper.offer(block, aligned)
-    found = findings.look(projector, tracker, options.seed)
-    record = settled.record()
-    tags = tuple(roster.tags)
-    return Evaluation(
-        protocol=protocol(
-            source.joints,
-            source.pelvis,
-            variant,
-            tags,
-            roster.level,
-            {**settled.target_settings(), "ids": options.group_by},
-        ),
-        suite="skeleton",
-        system=f"{source.name}: {arm}" if arm else source.name,
-        roster=roster,
-        tallies={measure.family: Tallies(blank.layout, blank.axes, fields)},
-        data=_data_digest(source, settled),
-        table=_table(source, projector, tracker),
-        coverage=_coverage(projector),
+    return Measured(projector, tracker, keeper, Tallies(blank.layout, blank.axes, fields))
+
+
+def _evaluate(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Evaluation:
+    done = measured(source, arm, rigs, options)
+    found = findings.look(done.projector, done.tracker, options.seed)
+    facts = {
+        **found.facts,
+        "summary": done.tracker.record(),
+        "cameras": summaries.cameras(done.projector),
+        **({DIFFERS: findings.differs(arm.settled, findings.apart(done.projector))} if arm.variant == "strict" else {}),
+    }
+    made = evaluation(
+        arm,
+        Part(roster_of(source.sequences.named), {FAMILY: done.tallies}, facts=facts),
+        (source.joints, source.pelvis),
+        (source.name, str(source.file.path)),
+        options,
+    )
+    return replace(
+        made,
+        data=data_digest(source, arm.settled),
+        table=table_of(source, done),
+        coverage={"complete": True, "samples": counts(done.projector)},
         findings=found.findings,
         inputs=({"path": str(source.file.path), "sha256": source.sha256},),
-        options={**opt.record(replace(options, pred_file=(str(source.file.path),), variant=variant)), **record},
-        facts={
-            **found.facts,
-            "settings": record,
-            "summary": tracker.record(),
-            "cameras": summaries.cameras(projector),
-            **({DIFFERS: findings.differs(projector)} if variant == "strict" else {}),
-        },
-        files=keeper.files(source.joints, bones),
+        files=done.keeper.files(source.joints, done.tracker.bones),
     )
 
 
-def _roster(found: Sequences) -> Roster:
-    subjects = [named.subject for named in found.named]
-    actions = [named.action for named in found.named]
+def evaluation(
+    arm: Arm,
+    part: Part,
+    body: tuple[tuple[str, ...], tuple[int, ...]],
+    source: tuple[str, str],
+    options: ScoreOptions,
+) -> Evaluation:
+    """Make the evaluation of what was tallied in one arm; content, coverage and findings are left to be filled in.
+
+    Parameters
+    ----------
+    arm, part
+        How it was scored, and what it left: cases, the tallies of :data:`FAMILY` and the facts of the run.
+    body
+        The names of the joints, and those that are the pelvis.
+    source
+        What the system is called, and where its predictions are.
+    """
+    (joints, pelvis), (name, where) = body, source
+    record = arm.settled.record()
+    target = {**arm.settled.target_settings(), "ids": options.group_by}
+    return Evaluation(
+        protocol=protocol(joints, pelvis, arm.variant, tuple(part.roster.tags), part.roster.level, target),
+        suite="skeleton",
+        system=arm.system(name),
+        roster=part.roster,
+        tallies=part.tallies,
+        data="",
+        table=pa.table({}),
+        options={**opt.record(replace(options, pred_file=(where,), variant=arm.variant)), **record},
+        facts={"settings": record, **part.facts},
+    )
+
+
+def roster_of(found: Sequence[Named]) -> Roster:
+    """Return who sequences are; groups are subjects where every sequence names one."""
+    subjects = [named.subject for named in found]
+    actions = [named.action for named in found]
     level = "subject" if all(subjects) else "sequence"
-    ids = [named.sequence for named in found.named]
+    ids = [named.sequence for named in found]
     if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people or actions
-        ids = ["/".join(filter(None, (named.subject, named.action, named.sequence))) for named in found.named]
+        ids = ["/".join(filter(None, (named.subject, named.action, named.sequence))) for named in found]
     groups = tuple(subjects) if level == "subject" else tuple(ids)
     tags = {"action": tuple(actions)} if all(actions) and len(set(actions)) > 1 else {}
     return Roster(tuple(join((name,)) for name in ids), groups, tags, level)
 
 
-def _coverage(projector: Projector) -> dict[str, Any]:
-    counts = np.bincount(projector.reasons, minlength=len(REASONS))
-    dropped = {reason: int(counts[code]) for code, reason in enumerate(REASONS) if code != KEPT and counts[code]}
-    return {
-        "complete": True,
-        "samples": {"total": len(projector.file), "valid": int(counts[KEPT]), "dropped": dropped},
-    }
+def counts(projector: Projector) -> dict[str, Any]:
+    """Return how many samples there are, how many are valid, and how many were dropped for what."""
+    found = np.bincount(projector.reasons, minlength=len(REASONS))
+    dropped = {reason: int(found[code]) for code, reason in enumerate(REASONS) if code != KEPT and found[code]}
+    return {"total": len(projector.file), "valid": int(found[KEPT]), "dropped": dropped}
 
 
-def _data_digest(source: Source, settled: Settings) -> str:
+def data_digest(source: Source, settled: Settings) -> str:
     """Return the fingerprint of ids, true joints and true cameras of the target, whatever they are stored as."""
     state = hashlib.sha256("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
     cameras = source.file.cameras["gt"].stream(settled.target, settled.sensor(settled.target))
@@ -267,8 +330,9 @@ def _narrow(part: Array) -> bool:
         return bool(np.array_equal(part.astype(np.float32).astype(part.dtype), part, equal_nan=True))
 
 
-def _table(source: Source, projector: Projector, tracker: summaries.Tracker) -> pa.Table:
+def table_of(source: Source, done: Measured) -> pa.Table:
     """Return what was scored, a row per sample in the order of the file."""
+    projector, tracker = done.projector, done.tracker
     names = [named.sequence for named in source.sequences.named]
     frames = pa.array(source.sequences.frames, mask=source.sequences.frames == NO_FRAME)
     columns: dict[str, Any] = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,11 @@ SHOWN = {"mpjpe": "none", "pelvis_mpjpe": "root", "pa_mpjpe": "similarity"}
 """Errors that are kept by sample, and the alignment of each."""
 ORDERS = {"velocity": 1, "acceleration": 2, "jitter": 3, "jitter_of_truth": 3}
 """What is known of movement, and how often it is a difference over frames."""
+
+
+SHARES = (0.5, *(percent / 100 for percent in PERCENTILES))
+"""Shares of joints whose error is told."""
+BONES = "bone_length"
 
 
 class Tracker:
@@ -63,19 +68,19 @@ class Tracker:
             seen = np.ones(block.truth.shape[:2], dtype=bool)
             _added(self._stretched, kinematics.bone_error(block.truth, block.prediction, seen, self.bones))
 
+    @property
+    def distances(self) -> Array:
+        """Errors of joints, in metres."""
+        return self._distances[: self._filled]
+
+    def sums(self) -> dict[str, list[Any]]:
+        """Return what adds up: sums and counts of movement and of bone lengths."""
+        return {**{name: list(kept) for name, kept in self._moved.items()}, BONES: list(self._stretched)}
+
     def record(self) -> dict[str, Any]:
         """Return the summaries as plain data: metres, and seconds or frames."""
-        found: dict[str, Any] = {"median": None, "percentiles": {}, "units": self._units()}
-        if self._filled:
-            shares = [0.5, *(percent / 100 for percent in PERCENTILES)]
-            values = self._distances[: self._filled]
-            levels = quantiles(values, shares)
-            found["median"] = levels[0]
-            found["percentiles"] = dict(zip(map(str, PERCENTILES), levels[1:], strict=True))
-        for name, (total, count) in self._moved.items():
-            found[name] = total / count if count else None
-        found["bone_length"] = self._stretched[0] / self._stretched[1] if self._stretched[1] else None
-        return found
+        levels = quantiles(self.distances, SHARES) if self._filled else []
+        return described(levels, self.sums(), self.fps)
 
     def _move(self, block: Block) -> None:
         """Add differences over consecutive frames; sequences with another distance between frames are taken apart."""
@@ -95,20 +100,36 @@ class Tracker:
             for name, order in ORDERS.items():
                 _added(self._moved[name], (found[name][0] * rate**order, found[name][1]))
 
-    def _units(self) -> dict[str, str]:
-        time = "s" if self.fps else "frame"
-        return {"velocity": f"m/{time}", "acceleration": f"m/{time}^2", "jitter": f"m/{time}^3"}
+
+def described(levels: Sequence[float], sums: Mapping[str, Sequence[Any]], fps: float | None) -> dict[str, Any]:
+    """Return the summaries of errors at :data:`SHARES` (none where no sample is scored) and of movement."""
+    time = "s" if fps else "frame"
+    units = {"velocity": f"m/{time}", "acceleration": f"m/{time}^2", "jitter": f"m/{time}^3"}
+    return {
+        "median": levels[0] if levels else None,
+        "percentiles": dict(zip(map(str, PERCENTILES), levels[1:], strict=True)) if levels else {},
+        "units": units,
+        **{name: total / count if count else None for name, (total, count) in sums.items()},
+    }
 
 
 def cameras(projector: Projector) -> dict[str, Any]:
     """Return the errors of the predicted cameras that are used, by modality."""
+    return {name: camera_errors.evaluate(*sides) for name, sides in camera_sides(projector).items()}
+
+
+def camera_sides(projector: Projector) -> dict[str, tuple[Array, Array]]:
+    """Return the true and the predicted cameras that are used, by modality."""
     settings = projector.settings
     others = settings.modalities if settings.mode == "multi_sensor" else ()
-    found = {}
-    for name in dict.fromkeys((settings.target, *others)):
-        sides = [projector.file.cameras[side].stream(name, settings.sensor(name)) for side in ("gt", "pred")]
-        found[name] = camera_errors.evaluate(*sides)
-    return found
+    streams = {side: projector.file.cameras[side] for side in ("gt", "pred")}
+    return {
+        name: (
+            streams["gt"].stream(name, settings.sensor(name)),
+            streams["pred"].stream(name, settings.sensor(name)),
+        )
+        for name in dict.fromkeys((settings.target, *others))
+    }
 
 
 def parse_bones(text: str, joints: int) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +47,7 @@ def build(
     embargo: int = EMBARGO,
     seed: int = SEED,
     test_episodes: Sequence[str] | None = None,
+    held: Collection[str] | None = None,
 ) -> TaskData:
     """Return the samples of a task.
 
@@ -66,6 +67,8 @@ def build(
         Draws the test episodes of a disjoint split.
     test_episodes
         Names them instead.
+    held
+        The test episodes of a disjoint split, where they are known and only some of all episodes are given.
     """
     episodes = _episodes(recorded)
     for what, given, known in (("variant", variant, VARIANTS), ("split", split, SPLITS)):
@@ -73,11 +76,12 @@ def build(
             raise InputError(f"no {what} {given!r} of the tasks; there are {', '.join(known)}")
     if test_episodes is not None and split != DISJOINT:
         raise InputError(f"test episodes: only the split {DISJOINT} holds out episodes, but got {split}")
-    held = held_out(list(episodes), seed, test_episodes) if split == DISJOINT else None
+    if split == DISJOINT and held is None:
+        held = held_out(list(episodes), seed, test_episodes)
     drafts = {name: draft(task, one, variant) for name, one in episodes.items()}
     part: list[str] = []
     for name, found in drafts.items():
-        if held is not None:
+        if split == DISJOINT and held is not None:
             part += [TEST if name in held else TRAIN] * len(found.rows)
         elif variant == "strict":
             part += by_time(found.reads, episodes[name].n_frames, embargo).tolist()

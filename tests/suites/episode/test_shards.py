@@ -1,0 +1,255 @@
+"""Answers in folders of shards score as one table and whole arrays do; what is broken fails alone.
+
+Expected values: the same answers given as files, which other tests hold against scikit-learn and values by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tracemalloc
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+h5py = pytest.importorskip("h5py")
+pytest.importorskip("av")
+
+import gnomon  # noqa: E402
+from gnomon.cli.main import main  # noqa: E402
+from gnomon.core.errors import InputError  # noqa: E402
+from gnomon.runs.verify import verify  # noqa: E402
+from gnomon.suites.episode import shards  # noqa: E402
+from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
+
+FORECAST, GROUNDING = "hand_trajectory_forecast", "caption_grounding"
+LABELLED = ("timeline_action", "contact_prediction", "object_relevance", "temporal_order")
+ANSWERED = (*LABELLED, FORECAST, GROUNDING)
+FRAMES, EPISODES = 240, 4
+
+
+def recorded(folder, count):
+    for number in range(count):
+        place = folder / f"session_{number:03d}" / "ep0"
+        place.mkdir(parents=True)
+        request = Request(5, number, FRAMES, 16, False)
+        with h5py.File(place / "annotation.hdf5", "w") as file:
+            for name, values in datasets(request, act_out(request)).items():
+                file[name] = values
+    return folder
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The annotation of four episodes, without depth and videos."""
+    return recorded(tmp_path_factory.mktemp("episodes"), EPISODES)
+
+
+@pytest.fixture(scope="module")
+def answers(data, tmp_path_factory):
+    """What two baselines answered, as a table and arrays."""
+    out = tmp_path_factory.mktemp("runs")
+    run = gnomon.run("episode", episodes=(str(data),), systems=("random",), tasks=ANSWERED, out=str(out)).runs[0]
+    kept = run.table.filter(pc.is_in(run.table["task"], pa.array(LABELLED)))
+    labels = kept.select(["task", "sample", "prediction"]).rename_columns(["task", "sample", "label"])
+    arrays = {}
+    for task in (FORECAST, GROUNDING):
+        with np.load(run.path / f"{task}.npz") as file:
+            arrays[task] = {name: file[name] for name in file.files}
+    return labels, arrays
+
+
+def episodes_of(samples):
+    return np.array(["/".join(name.split("/")[:2]) for name in samples])
+
+
+def plain(folder, answers):
+    labels, arrays = answers
+    folder.mkdir()
+    pq.write_table(labels, folder / "labels.parquet")
+    for task, held in arrays.items():
+        np.savez(folder / f"{task}.npz", **held)
+    return folder
+
+
+def sharded(folder, answers, count):
+    """Deal episodes to shards; with many, every task of every episode has a shard of its own."""
+    labels, arrays = answers
+    (folder / "labels").mkdir(parents=True)
+    (folder / FORECAST).mkdir()
+    episode = episodes_of(labels["sample"].to_pylist())
+    names = sorted(set(episode))
+    shard = np.array([names.index(name) % count for name in episode])
+    keys = [(f"s{k}", shard == k) for k in range(count)]
+    if count > len(names):
+        task = np.array(labels["task"].to_pylist())
+        keys = [(f"{t}-{i}", (task == t) & (episode == n)) for t in LABELLED for i, n in enumerate(names)]
+    for name, own in keys:
+        if own.any():
+            pq.write_table(labels.filter(pa.array(own)), folder / "labels" / f"{name}.parquet")
+    held = arrays[FORECAST]
+    episode = episodes_of(held["samples"].tolist())
+    for k in range(min(count, len(names))):
+        own = np.isin(episode, names[k::count])
+        np.savez(folder / FORECAST / f"s{k}.npz", samples=held["samples"][own][::-1], values=held["values"][own][::-1])
+    np.savez(folder / f"{GROUNDING}.npz", **arrays[GROUNDING])
+    return folder
+
+
+def values(result):
+    return {run.system: [score.record() for score in run.scores] for run in result.runs}
+
+
+@pytest.fixture(scope="module")
+def whole(data, answers, tmp_path_factory):
+    folder = plain(tmp_path_factory.mktemp("whole") / "mine", answers)
+    out = tmp_path_factory.mktemp("wholeruns")
+    return gnomon.score("episode", (str(data),), str(folder), out=str(out))
+
+
+@pytest.mark.parametrize(("count", "executor"), [(1, "inline"), (3, "processes"), (100, "inline")])
+def test_shards_score_as_files(data, answers, whole, tmp_path, count, executor):
+    folder = sharded(tmp_path / "mine", answers, count)
+    options = {"executor": executor, "workers": 2, "out": str(tmp_path / "runs")}
+    found = gnomon.score("episode", (str(data),), str(folder), **options)
+    assert values(found) == values(whole)
+    assert found.complete
+    own, other = found.runs[0], whole.runs[0]
+    assert own.manifest["data_fingerprint"] == other.manifest["data_fingerprint"]
+    assert own.manifest["facts"]["tasks"] == other.manifest["facts"]["tasks"]
+    assert {f.id for f in own.findings} == {f.id for f in other.findings}
+    assert own.coverage["samples"] == other.coverage["samples"]
+    assert (own.path / "confusion.csv").read_bytes() == (other.path / "confusion.csv").read_bytes()
+    assert all(check.passed for check in verify(own.path))
+
+
+def test_whole_episodes_under_test(data, answers, tmp_path):
+    names = ["session_001/ep0", "session_003/ep0"]
+    options = {"split": "episode_disjoint", "test_episodes": names, "tasks": LABELLED, "missing": "wrong"}
+    labels = answers[0].filter(pa.array(np.isin(episodes_of(answers[0]["sample"].to_pylist()), names)))
+    kept = [task != "object_relevance" for task in labels["task"].to_pylist()]
+    options["tasks"] = [task for task in LABELLED if task != "object_relevance"]
+    labels = labels.filter(pa.array(kept))
+    (tmp_path / "mine" / "labels").mkdir(parents=True)
+    episode = episodes_of(labels["sample"].to_pylist())
+    for name in names:
+        path = tmp_path / "mine" / "labels" / f"{name.partition('/')[0]}.parquet"
+        pq.write_table(labels.filter(pa.array(episode == name)), path)
+    pq.write_table(labels, tmp_path / "one.parquet")
+    found = gnomon.score("episode", (str(data),), str(tmp_path / "mine"), **options)
+    assert values(found) == values(
+        gnomon.score("episode", (str(data),), {"mine": str(tmp_path / "one.parquet")}, **options)
+    )
+
+
+def test_an_episode_without_answers(data, answers, tmp_path):
+    labels = answers[0].filter(pc.not_equal(answers[0]["task"], "object_relevance"))
+    folder = tmp_path / "mine" / "labels"
+    folder.mkdir(parents=True)
+    episode = episodes_of(labels["sample"].to_pylist())
+    for name in sorted(set(episode))[1:]:
+        pq.write_table(labels.filter(pa.array(episode == name)), folder / f"{name.partition('/')[0]}.parquet")
+    pq.write_table(labels.filter(pa.array(episode != sorted(set(episode))[0])), tmp_path / "one.parquet")
+    with pytest.raises(InputError, match=r"no answers to 'timeline_action of session_000/ep0'.*--missing wrong"):
+        gnomon.score("episode", (str(data),), str(tmp_path / "mine"))
+    found = gnomon.score("episode", (str(data),), str(tmp_path / "mine"), missing="wrong")
+    one = gnomon.score("episode", (str(data),), {"mine": str(tmp_path / "one.parquet")}, missing="wrong")
+    assert values(found) == values(one)
+    assert found.runs[0].coverage["samples"] == one.runs[0].coverage["samples"]
+
+
+def test_what_cannot_be_scored_in_shards_is_said(data, answers, tmp_path):
+    folder = sharded(tmp_path / "mine", answers, 2)
+    (folder / GROUNDING).mkdir()
+    shutil.move(folder / f"{GROUNDING}.npz", folder / GROUNDING / "a.npz")
+    with pytest.raises(InputError, match=rf"ranks every answer among all others.*give {GROUNDING}\.npz"):
+        gnomon.score("episode", (str(data),), str(folder))
+    shutil.rmtree(folder / GROUNDING)
+    shutil.copy(folder / "labels" / "s0.parquet", folder / "labels" / "again.parquet")
+    with pytest.raises(InputError, match=r"session_000/ep0 is in the shards 'labels/again' and 'labels/s0'"):
+        gnomon.score("episode", (str(data),), str(folder))
+    strange = pa.table({"task": ["timeline_action"], "sample": ["elsewhere/ep9/0"], "label": ["x"]})
+    pq.write_table(strange, folder / "labels" / "again.parquet")
+    with pytest.raises(InputError, match=r"samples of episodes that are not in the truth: 'elsewhere/ep9/0'"):
+        gnomon.score("episode", (str(data),), str(folder))
+    (folder / "labels" / "again.parquet").unlink()
+    pq.write_table(answers[0], folder / "labels.parquet")
+    with pytest.raises(InputError, match="both a file and a folder of 'labels'"):
+        gnomon.score("episode", (str(data),), str(folder))
+
+
+@pytest.mark.parametrize("what", ["labels", "vectors", "shape", "episode"])
+def test_what_is_broken_fails_alone_and_is_done_once_it_is_mended(data, answers, whole, tmp_path, what, capsys):
+    data = shutil.copytree(data, tmp_path / "data")
+    folder = sharded(tmp_path / "mine", answers, EPISODES)
+    (folder / f"{GROUNDING}.npz").unlink()
+    path = {
+        "labels": folder / "labels" / "s2.parquet",
+        "vectors": folder / FORECAST / "s2.npz",
+        "shape": folder / FORECAST / "s2.npz",
+        "episode": data / "session_002" / "ep0" / "annotation.hdf5",
+    }[what]
+    held = path.read_bytes()
+    if what == "shape":
+        with np.load(path) as file:
+            np.savez(path, samples=file["samples"], values=file["values"][:, :7])
+    else:
+        path.write_bytes(held[: len(held) // 2])
+    command = ["score", "episode", "--truth", str(data), "--predictions", str(folder), "--out", str(tmp_path / "runs")]
+    with pytest.raises(SystemExit, match="1"):
+        main(command)
+    lost = 2 if what == "episode" else 1
+    assert f"partial: {8 - lost} of 8 cells" in capsys.readouterr().out
+    (run,) = [p for p in (tmp_path / "runs").iterdir() if (p / "coverage.json").is_file()]
+    coverage = json.loads((run / "coverage.json").read_text())
+    assert not coverage["complete"]
+    missing = coverage["cells"]["missing"]
+    assert len(missing) == lost
+    assert all("s2" in one["cell"] for one in missing)
+    assert path.name in missing[0]["why"] or "session_002" in missing[0]["why"]
+    path.write_bytes(held)
+    with pytest.raises(SystemExit, match="0"):
+        main(command)
+    log = (tmp_path / "runs" / "store" / "progress.jsonl").read_text().splitlines()
+    events = [json.loads(line) for line in log]
+    again = [one["node"] for one in events if one["event"] == "found" and one["node"].startswith("mine: ")]
+    assert len(again) == 8 - lost
+    (complete,) = [p for p in (tmp_path / "runs").iterdir() if p != run and (p / "coverage.json").is_file()]
+    mine = {s["name"]: s for s in values(gnomon.load(complete))["mine"]}
+    expected = {s["name"]: s for s in values(whole)["mine"] if GROUNDING not in s["name"]}
+    assert mine == expected
+
+
+def test_systems_in_shards_are_compared(data, answers, tmp_path):
+    one = sharded(tmp_path / "one", answers, 2)
+    two = plain(tmp_path / "two", answers)
+    found = gnomon.score("episode", (str(data),), (str(one), str(two)), out=str(tmp_path / "runs"))
+    assert len({run.ground for run in found.runs}) == 1
+    assert values(found)["one"] == values(found)["two"]
+    assert "timeline_action" in str(gnomon.compare(*(run.path for run in found.runs)))
+
+
+def test_memory_of_a_cell_is_that_of_its_shard(data, answers, tmp_path, monkeypatch):
+    """The cells alone: what they take does not grow with the number of shards."""
+    peaks = {}
+    inner = shards.tally
+
+    def watched(arguments, needs, out):
+        tracemalloc.start()
+        inner(arguments, needs, out)
+        peaks[arguments["unit"]] = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+    monkeypatch.setattr(shards, "tally", watched)
+    for count in (1, EPISODES):
+        folder = sharded(tmp_path / f"mine{count}", answers, count)
+        shutil.rmtree(folder / "labels")
+        os.unlink(folder / f"{GROUNDING}.npz")
+        gnomon.score("episode", (str(data),), str(folder), executor="inline")
+        peaks[count] = max(value for name, value in peaks.items() if isinstance(name, str))
+        peaks = {name: value for name, value in peaks.items() if isinstance(name, int)}
+    assert peaks[EPISODES] < 0.6 * peaks[1]
