@@ -123,11 +123,11 @@ def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
 
 
 def test_what_is_stored_describes_the_machine_and_is_read_again(tmp_path):
-    given = made()
-    for held in given.values():
+    results = made()
+    for held in results.values():
         storing.store(held, tmp_path)
     found = storing.stored(tmp_path)
-    assert found == given
+    assert found == results
     for held in found.values():
         check_stored(held)
     assert found["counting"]["quick"] is True
@@ -174,8 +174,9 @@ def test_a_folder_without_results_is_refused(content, message, tmp_path):
 
 
 def test_tables_are_put_under_their_headings_and_nothing_else_changes():
-    page = pages.inserted(PAGE, made())
-    assert page == pages.inserted(page, made())
+    results = made()
+    page = pages.inserted(PAGE, results)
+    assert page == pages.inserted(page, results)
     assert page.startswith("# Speed\n\nBy hand.\n\n## Beside peers\n")
     assert page.endswith("\n## Limits\n\nMore.\n")
     assert "old" not in page
@@ -184,7 +185,7 @@ def test_tables_are_put_under_their_headings_and_nothing_else_changes():
     assert page.count(pages.ROUGH) == 1
     assert "| `counting` |" in page
     with pytest.raises(BenchmarkError, match="expected one heading '## Growth'"):
-        pages.inserted(PAGE.replace("## Growth", "## Else"), made())
+        pages.inserted(PAGE.replace("## Growth", "## Else"), results)
 
 
 def test_the_factor_of_growth_needs_both_ends():

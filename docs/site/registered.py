@@ -62,7 +62,7 @@ def about(module: str) -> str:
     if section:
         return section[1].strip()
     said = [item for item in re.split(r"(?<=\.)\s+", " ".join(doc.split())) if "ndefined" in item]
-    return " ".join(item for item in said if len(item) < _LONG)
+    return " ".join(item.removeprefix("Undefined cases: ") for item in said if len(item) < _LONG)
 
 
 _LONG = 400

@@ -49,5 +49,6 @@ if __name__ == "__main__":
     runs = [scored(run, Matthews()) for run in gnomon.load(sys.argv[1]).runs]
     for run in runs:
         found = run.find("matthews")
-        print(f"{run.system}: {found.value} from {found.low} to {found.high}, {found.groups} groups")  # noqa: T201
+        value, low, high = ("undefined" if x is None else f"{x:.3f}" for x in (found.value, found.low, found.high))
+        print(f"{run.system}: {value} [{low}, {high}], {found.groups} groups")  # noqa: T201
     print(gnomon.compare(*runs, measures="matthews"))  # noqa: T201

@@ -22,6 +22,7 @@ from gnomon.core.partition import TEST, VAL, shares
 from gnomon.core.suite import Suite, Tuning, load
 from gnomon.core.systems import Spec, Value, checked, split
 from gnomon.core.table import Table, View
+from gnomon.intake.addresses import cleaned
 
 if TYPE_CHECKING:
     from gnomon.runs.arms import Arm
@@ -295,7 +296,7 @@ def _command(subject: Subject, systems: Sequence[str]) -> str:
         for item in value if isinstance(value, (list, tuple)) else (value,):
             if not isinstance(item, (str, int, float, os.PathLike)):
                 return ""
-            word = os.fspath(item) if isinstance(item, os.PathLike) else str(item)
+            word = cleaned(os.fspath(item) if isinstance(item, os.PathLike) else str(item))
             if parameter.option.argument:
                 arguments.append(word)
             else:

@@ -64,4 +64,4 @@ def test_the_script_compares_stored_runs(labels, tmp_path):
     done = subprocess.run([sys.executable, str(EXAMPLE), str(tmp_path)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "paired comparison" in done.stdout
-    assert "perfect: 1.0 from None to None, 12 groups" in done.stdout
+    assert "perfect: 1.000 [undefined, undefined], 12 groups" in done.stdout

@@ -40,7 +40,9 @@ def list_(suite: str, json_: bool) -> int:
 @JSON
 def check(folder: str, variant: str | None, suite: str, json_: bool) -> int:
     """Check a folder; exit code 1 when a dataset in it cannot be read or is doubtful."""
-    return _show(_ask(suite, "check", folder, variant=variant), json_)
+    from gnomon.intake.remote import local
+
+    return _show(_ask(suite, "check", str(local(folder)), variant=variant), json_)
 
 
 @command.command(

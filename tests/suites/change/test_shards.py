@@ -93,7 +93,8 @@ def test_scenes_that_no_shard_has(rooms, tmp_path):
         gnomon.score("change", str(rooms), folder)
     for missing in ("empty", "skip"):
         whole = gnomon.score("change", str(rooms), {"mine": str(tmp_path / "one.json")}, missing=missing)
-        shards = gnomon.score("change", str(rooms), folder, missing=missing)
+        shards = gnomon.score("change", str(rooms), folder, missing=missing, out=str(tmp_path / missing))
+        assert all(check.passed for check in verify(shards.runs[0].path))
         assert values(shards) == values(whole)
         assert shards.complete == whole.complete == (missing == "empty")
         assert shards.runs[0].coverage["scenes"] == whole.runs[0].coverage["scenes"]

@@ -224,8 +224,8 @@ def test_published_cuts_elsewhere_and_is_another_ground(data, table, tmp_path):
         scored(data, path, variant="published")
     run = scored(data, path, variant="published", missing="wrong").runs[0]
     assert run.manifest["protocol"]["variant"] == "published"
-    assert run.coverage["rows"]["truth"] == 17  # of 57 windows 40 are for training: 70 %, half a window rounds up
-    assert run.coverage["rows"]["missing"] == 17 - len(own)
+    assert run.coverage["samples"]["truth"] == 17  # of 57 windows 40 are for training: 70 %, half a window rounds up
+    assert run.coverage["samples"]["missing"] == 17 - len(own)
 
 
 def test_features_are_computed_for_targets_alone(data, table, vectors, tmp_path, monkeypatch):
@@ -253,7 +253,7 @@ def test_missing_labels_may_count_as_wrong(data, table, truth, tmp_path):
         scored(data, path)
     result = scored(data, path, missing="wrong")
     assert result.scores["mine"][f"accuracy[{task}]"] == 8 / 14
-    assert result.runs[0].coverage["rows"] == {"truth": 14, "scored": 14, "missing": 6}
+    assert result.runs[0].coverage["samples"] == {"truth": 14, "scored": 14, "missing": 6}
     found = {finding.id: finding.evidence for finding in result.runs[0].findings}
     assert found["missing-predictions"] == "6 samples without a label: counted as wrong"
 
@@ -262,7 +262,7 @@ def test_a_missing_set_is_not_right_where_nothing_is_named(data, table, truth, t
     own = of_task(table, SETS).slice(1)
     path = written(own, tmp_path / "labels.csv")
     result = scored(data, path, missing="wrong")
-    assert result.runs[0].coverage["rows"]["missing"] == 1
+    assert result.runs[0].coverage["samples"]["missing"] == 1
     built = cells.built
 
     def emptied(*given):

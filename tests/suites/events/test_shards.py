@@ -142,14 +142,17 @@ def test_frames_score_as_the_stretches_that_they_are(tmp_path, executor):
 
 
 def test_recordings_too_long_for_an_edit_score(tmp_path, monkeypatch):
-    monkeypatch.setattr(tallying, "MOST_EDITED", 25)
     data = drawn(2) | {"s0/long": drawn(3, 1, 9000)["s0/r0"]}
+    _, (edited,) = scores(write_files(tmp_path / "edited", data, 0), tmp_path / "out")
+    monkeypatch.setattr(tallying, "MOST_EDITED", 25)
     want, plain = scores(write_files(tmp_path / "plain", data, 0), tmp_path / "out")
     got, _ = scores(write_files(tmp_path / "many", data, 9), tmp_path / "runs", executor="inline")
     assert got == want
     names = {measure.name for measure in plain[0].measures}
-    assert "edit" not in names
-    assert "f1@50" in names
+    assert {measure.name for measure in edited.measures} - names == {"edit"}
+    assert [plain[0].find(f"f1@{at}").value for at in (10, 25, 50)] == [
+        edited.find(f"f1@{at}").value for at in (10, 25, 50)
+    ]
 
 
 def test_groups_of_frames(tmp_path):

@@ -18,7 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.sharding import LARGE
@@ -199,7 +199,8 @@ def _evaluation(
     where = shown(system.where)
     read = {cell: parts.read(folder / variant) for cell, folder in outcome.done.items()}
     if not any(len(part.roster) for part in read.values()):
-        raise InputError(f"{where}: no scene could be scored; the first: {some(outcome.missing.values(), show=1)}")
+        why = next(iter(outcome.missing.values()), "no scene has a prediction")
+        raise InputError(f"{where}: no scene could be scored; the first: {why}")
     book = Book(variant, options)
     whole, facts = parts.folded(list(read.values())), [part.facts for part in read.values()]
     told = {name: sum(one["told"][name] for one in facts) for name in TOLD}
@@ -208,8 +209,10 @@ def _evaluation(
     done = set(whole.roster.ids)
     given = [shard for shard in found if shard.path is not None]
     counts = {"given": len(given), "scored": sum(_named(system.name, shard) in read for shard in given)}
-    coverage = {"policy": {"missing": options.missing}, "shards": counts, "cells": outcome.coverage()}
     missing = [scene for scene in scenes if scene not in done]
+    # Where scenes are lacking and no cell is, the cells are not what makes it partial.
+    cells = {"cells": outcome.coverage()} if not (missing and outcome.complete) else {}
+    coverage = {"policy": {"missing": options.missing}, "shards": counts, **cells}
     seen = Seen(scenes, missing, scoring.content(described), coverage)
     made = book.evaluation(whole, {"told": told, "seconds": _times(facts)}, system, seen)
     return replace(

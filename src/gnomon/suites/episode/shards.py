@@ -331,7 +331,7 @@ def _evaluation(
     facts = [fact for part in read for fact in part.facts["tasks"]]
     given = {fact["task"] for fact in facts}
     if not given:
-        why = some(outcome.missing.values(), show=1, sentences=True)
+        why = next(iter(outcome.missing.values()), "no test sample is answered")
         raise InputError(f"{source.where}: no shard could be scored; the first: {why}")
     chosen = possible(ground, given, source.where)
     rows = _rows(outcome.done.values())
@@ -343,14 +343,17 @@ def _evaluation(
     asked = sum(len(data.of(TEST)) for task, data in ground.data.items() if task in given)
     classes = {task: sorted({name for fact in own for name in fact["classes"]}) for task, own in by_task.items()}
     shards = [unit for unit in found if unit.path is not None]
+    complete = scored == asked and outcome.complete and not ground.left_out
+    # Where an episode is lacking and no cell is, the cells are not what makes it partial.
+    cells_done = {"cells": outcome.coverage()} if complete or not outcome.complete else {}
     about = About(
         coverage={
-            "complete": scored == asked and outcome.complete and not ground.left_out,
+            "complete": complete,
             "samples": {"truth": asked, "scored": scored, "missing": missing},
             "tasks": {"asked": list(ground.data), "answered": chosen},
             "policy": {"missing": options.missing},
             "shards": {"given": len(shards), "scored": sum(f"{source.name}: {u.name}" in outcome.done for u in shards)},
-            "cells": outcome.coverage(),
+            **cells_done,
         },
         options=opt.record(replace(options, predictions=(source.where,))),
         inputs=(),

@@ -147,16 +147,15 @@ def _evaluation(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome
     seen = scoring.Seen(sum(part.facts["windows"] for _, part in about), asked, sharding.content(about))
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.judged(whole, tasks, seen, truth, source, options)
-    return replace(
-        made,
-        table=sharding.table(about),
-        coverage={
-            **made.coverage,
-            "complete": bool(made.coverage["complete"]) and outcome.complete,
-            "shards": {"truth": len(given.shards), "scored": len(read), "without predictions": lacking},
-            "cells": outcome.coverage(),
-        },
-    )
+    complete = bool(made.coverage["complete"]) and outcome.complete
+    coverage = {
+        **made.coverage,
+        "complete": complete,
+        "shards": {"truth": len(given.shards), "scored": len(read), "without predictions": lacking},
+    }
+    # Where windows are lacking and no cell is, the cells are not what makes it partial.
+    cells = {"cells": outcome.coverage()} if complete or not outcome.complete else {}
+    return replace(made, table=sharding.table(about), coverage={**coverage, **cells})
 
 
 def _tasks(every: Sequence[Mapping[str, Any]], where: str) -> list[Counted]:

@@ -41,8 +41,8 @@ class Found:
     """Mean errors through reference frames that were drawn, of as many samples as facts say."""
 
 
-def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
-    """Look for everything."""
+def look(projector: Projector, tracker: Tracker, seed: int, drawn: int = MOST) -> Found:
+    """Look for everything; ``drawn`` is how many samples reference frames are drawn for."""
     facts: dict[str, Any] = {}
     found = [
         _unusable(projector),
@@ -50,7 +50,7 @@ def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
         _calibrated(projector),
         _fusion(projector, tracker, facts),
         _moving(projector, facts),
-        _sensitivity(projector, seed, facts),
+        _sensitivity(projector, seed, facts, drawn),
         _apart(projector),
         _units(projector),
         _smoothed(projector),
@@ -141,12 +141,12 @@ def _moving(projector: Projector, facts: dict[str, Any]) -> Finding | None:
     return Finding("moving-true-cameras", "warning", "cameras", evidence, remedy)
 
 
-def _sensitivity(projector: Projector, seed: int, facts: dict[str, Any]) -> Finding | None:
+def _sensitivity(projector: Projector, seed: int, facts: dict[str, Any], most: int) -> Finding | None:
     """Project through randomly chosen reference frames and see how far the mean error moves."""
     if projector.settings.reference not in ("first", "medoid"):
         return None
     rng = generator(seed, "skeleton", "reference")
-    rows = _drawn(projector, rng)
+    rows = _drawn(projector, rng, most)
     target = projector.settings.target
     truth, prediction = projector.poses("gt", target), projector.poses("pred", target)
     codes = projector.sequences.codes
@@ -174,15 +174,15 @@ def sensitivity(errors: Sequence[float], samples: int, facts: dict[str, Any]) ->
     return Finding("reference-sensitivity", "warning", "reference", evidence, remedy)
 
 
-def _drawn(projector: Projector, rng: np.random.Generator) -> Array:
-    """Return kept samples of whole sequences, at least ``MOST`` if there are so many."""
+def _drawn(projector: Projector, rng: np.random.Generator, most: int) -> Array:
+    """Return kept samples of whole sequences, at least ``most`` if there are so many."""
     kept = np.flatnonzero(projector.reasons == KEPT)
-    if len(kept) <= MOST:
+    if len(kept) <= most:
         return kept
     codes = projector.sequences.codes[kept]
     order = rng.permutation(np.unique(codes))
     sizes = np.bincount(codes, minlength=len(projector.sequences.named))[order]
-    chosen = order[: int(np.searchsorted(np.cumsum(sizes), MOST)) + 1]
+    chosen = order[: int(np.searchsorted(np.cumsum(sizes), most)) + 1]
     return kept[np.isin(codes, chosen)]
 
 

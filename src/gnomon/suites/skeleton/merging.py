@@ -17,6 +17,8 @@ from gnomon.suites.skeleton.exhibits import PART, SAMPLES
 from gnomon.suites.skeleton.findings import EFFECT_M, Apart
 
 JOINTS = "joints"
+DRAWN = 500
+"""Samples of every shard that reference frames are drawn for."""
 QUANTITIES = ("rotation_deg", "translation_m", "centre_m")
 MOVING, DEGENERATE, ABSENT, SENSITIVE = (
     "moving-true-cameras",
@@ -31,7 +33,7 @@ Told = Mapping[str, Any]
 
 def told(done: scoring.Measured, seed: int) -> tuple[dict[str, Any], Ledger]:
     """Return what a shard says of one arm, as plain data, and its distributions."""
-    found = findings.look(done.projector, done.tracker, seed)
+    found = findings.look(done.projector, done.tracker, seed, DRAWN)
     distributions = {JOINTS: done.tracker.distances}
     cameras = {}
     for name, sides in summaries.camera_sides(done.projector).items():
