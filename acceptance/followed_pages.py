@@ -2,11 +2,12 @@
 
 Every page gets a copy of the project as a clone has it, and a virtual environment with nothing but pip. Then a shell
 gets the page's commands in their order: each line of a ``console`` block that starts with ``$ ``, each line of an
-``sh`` block. Every command has to succeed; what a page shows of their output is compared by ``docs/produce.py``. A
-command of a pipe may be ended by the one behind it. ``gnomon serve`` is asked for its first page and stopped.
+``sh`` block, and each ``python run`` block. Every command has to succeed; what a page shows of their output is compared
+by ``docs/produce.py``. A command of a pipe may be ended by the one behind it. ``gnomon serve`` is asked for its first
+page and stopped.
 
 Blocks marked ``real`` need real data (GNOMON_REAL_DATA), blocks marked ``models`` are followed with ``--models``: a
-gigabyte and ten minutes more. ``python -m acceptance followed_pages docs/har.md`` follows that page alone.
+gigabyte and ten minutes more. ``python -m acceptance.followed_pages docs/har.md`` follows that page alone.
 """
 
 import argparse
@@ -26,7 +27,7 @@ from acceptance.support import ROOT, Promise
 
 SUITES = ("labels", "events", "har", "skeleton", "change", "episode")
 PAGES = ("README.md", "docs/start.md", *(f"docs/{suite}.md" for suite in SUITES))
-BLOCK = re.compile(r"^```(console|sh)((?: real| models)*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^```(console|sh|python run)((?: real| models)*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)$", re.MULTILINE)
 LINE = re.compile(r"^((?:.*\\\n)*.+)$", re.MULTILINE)
 SECONDS = 1800
@@ -58,6 +59,9 @@ class Step(NamedTuple):
 def steps(text: str) -> Iterator[Step]:
     """Yield the commands of a page in order."""
     for block in BLOCK.finditer(text):
+        if block[1] == "python run":
+            yield Step(f"python - <<'FOLLOWED'\n{block[3]}FOLLOWED", frozenset())
+            continue
         find = COMMAND if block[1] == "console" else LINE
         for command in find.findall(block[3]):
             yield Step(command, frozenset(block[2].split()))

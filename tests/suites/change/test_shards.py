@@ -186,7 +186,7 @@ def test_systems_in_different_shards_and_in_a_file_are_compared(rooms, tmp_path)
     result = gnomon.score("change", str(rooms), given, out=str(tmp_path / "runs"), export_indoorcd=str(tmp_path / "x"))
     assert [run.system for run in result.runs] == ["one", "two", "three"]
     assert len({run.ground for run in result.runs}) == 1
-    assert "box macro F1" in str(gnomon.compare(*(run.path for run in result.runs[:2])))
+    assert "macro f1" in str(gnomon.compare(*(run.path for run in result.runs[:2])))
     assert set(json.loads((tmp_path / "x").read_text())["methods"]) == {"one", "two", "three"}
 
 

@@ -127,8 +127,8 @@ def test_a_shard_without_predictions_counts_as_wrong_or_is_left_out(folders, tmp
         found = gnomon.score("har", *folders, missing=missing)
         assert values(found) == values(gnomon.score("har", truth, {"mine": kept}, missing=missing))
         assert found.runs[0].coverage["shards"] == {"truth": 5, "scored": 5, "without predictions": 1}
-        kept = gnomon.score("har", *folders, missing=missing, out=str(tmp_path / missing))
-        assert all(check.passed for check in verify(kept.runs[0].path))
+        stored = gnomon.score("har", *folders, missing=missing, out=str(tmp_path / missing))
+        assert all(check.passed for check in verify(stored.runs[0].path))
 
 
 def test_shards_that_the_truth_does_not_have_are_named(folders, tmp_path):
