@@ -78,8 +78,15 @@ def suite(environment, folder):
     return done, " passed" in done.stdout
 
 
+def cluster(environment, folder):
+    gnomon(environment, folder, "simulate labels data --groups 6 --rows 20")
+    done = gnomon(environment, folder, "run labels --truth data/truth.csv --executor dask --workers 1", check=False)
+    return done, done.returncode == 0 and bool(list(folder.glob("runs/labels-*/scores.json")))
+
+
 USES = {
     "classical": forest,
+    "cluster": cluster,
     "dashboard": dashboard,
     "episode": episodes,
     "frames": frames,

@@ -55,7 +55,9 @@ def values(result):
     return [(run.system, run.manifest["protocol"]["variant"], [s.record() for s in run.scores]) for run in result.runs]
 
 
-@pytest.mark.parametrize(("count", "executor"), [(1, "inline"), (3, "processes"), (35, "inline")])
+@pytest.mark.parametrize(
+    ("count", "executor"), [(1, "inline"), pytest.param(3, "processes", marks=pytest.mark.slow), (35, "inline")]
+)
 def test_shards_score_as_one_file(rooms, tmp_path, count, executor):
     found = predicted(rooms, tmp_path / "mine")
     write_predictions(tmp_path / "mine" / "one.json", found)
@@ -190,6 +192,7 @@ def test_systems_in_different_shards_and_in_a_file_are_compared(rooms, tmp_path)
     assert set(json.loads((tmp_path / "x").read_text())["methods"]) == {"one", "two", "three"}
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_one_scene(tmp_path):
     """Eight times the scans in eight times the shards, beside scans that are large against what is kept of them."""
     peaks = []

@@ -232,6 +232,7 @@ def test_systems_in_shards_are_compared(data, answers, tmp_path):
     assert "timeline action" in str(gnomon.compare(*(run.path for run in found.runs)))
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_one_shard(tmp_path, monkeypatch):
     """Four times the vectors in four times the shards; vectors that are wider than what is kept of them."""
     peaks = []

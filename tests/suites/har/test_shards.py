@@ -223,6 +223,7 @@ def test_main_may_name_a_dataset_that_only_a_broken_shard_has(tmp_path):
         gnomon.score("har", str(tmp_path / "truth"), write(tmp_path / "mine", given, rows), main=("cellar",))
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_one_shard(tmp_path):
     """Four times the windows in four times the shards; the bound is less than what holding them twice would take."""
     peaks = []

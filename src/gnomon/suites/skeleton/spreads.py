@@ -32,7 +32,7 @@ def counted(values: Array) -> tuple[Array, Array]:
 def quantiles(bins: Array, counts: Array, shares: Sequence[float]) -> list[float]:
     """Return quantiles by linear interpolation, numbers being taken as evenly spread in their bins; none of nothing.
 
-    >>> quantiles(*counted(np.array([4.0, 0.0, 1.0, 3.0])), [0.0, 1.0])[0] < 1e-9
+    >>> bool(quantiles(*counted(np.array([4.0, 0.0, 1.0, 3.0])), [0.0, 1.0])[0] < 1e-9)
     True
     """
     if not len(bins):
