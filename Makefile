@@ -65,7 +65,8 @@ lint: $(VENV)/test.stamp
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not install and not browser and not training and not kill"
+	# Peers have an environment of their own: make test-parity, a part of make test-slow.
+	$(BIN)/python -m pytest -n $(JOBS) --ignore=tests/parity -m "not slow and not install and not browser and not training and not kill"
 
 test-slow: $(VENV)/test.stamp
 	$(MAKE) --no-print-directory $(VENV)/models.stamp || \

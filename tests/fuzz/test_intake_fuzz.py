@@ -200,7 +200,7 @@ def test_damaged_files(folder, suffix, damage, choice):
     attempt_table(folder / f"damaged{suffix}", damaged(sample, damage))
 
 
-@settings(max_examples=1500, **EFFORT)
+@settings(max_examples=600, **EFFORT)
 @given(damage=DAMAGE, choice=st.integers(0, len(PARQUET) - 1))
 def test_damaged_parquet(folder, damage, choice):
     attempt_table(folder / "more.parquet", damaged(SAMPLES[".parquet"][choice], damage))

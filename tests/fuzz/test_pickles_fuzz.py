@@ -151,7 +151,7 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=1500, **EFFORT)
+@settings(max_examples=600, **EFFORT)
 @given(pieces=st.lists(PIECES, max_size=25))
 def test_random_instructions(folder, pieces):
     attempt(folder / "steps.pkl", b"".join(pieces) + b".")
@@ -287,6 +287,7 @@ print(json.dumps([said, peak() - before, time.process_time() - start]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_bombs_cost_little(folder, name):
     """Read in a process of its own: a broken stack would end it, and its memory is its own."""
