@@ -4,6 +4,9 @@
 ``store``      where results are: one sealed folder per key, published by rename, built once under a lock
 ``work``       what one worker does with one node
 ``executors``  inline, processes that may die without taking the rest down, or a cluster
+``workers``    one such process, as its owner sees it and from inside
+``cluster``    the same processes on machines that Dask reaches
+``sharding``   scoring of folders of shards, a cell per shard
 ``progress``   what a person, a log and a dashboard see of it
 ``begun``      what a node keeps of work that it has not ended, and what it tells from inside
 ``job``        plan, executor and store put together; what is missing, and why

@@ -18,6 +18,8 @@ allocated, nothing in it is ever executed, and whatever is wrong with it ends as
     ``write_table``: the same formats, written so that reading gives the same text back.
 ``limits``
     What a file may cost, as data.
+``shards``
+    ``listed`` and ``paired``: folders of files that are read one at a time; ``Plain``: an array read in parts.
 ``remote``
     ``local``: data by its address (URL), fetched once and kept.
 """

@@ -41,40 +41,6 @@ POLICIES = ("error", "skip")
 _SCAN = re.compile(r"(.+)-(\d{1,6})")
 
 
-@dataclass(frozen=True, eq=False)
-class Scene:
-    """One comparison with the reference of its room; clouds are read when they are asked for."""
-
-    room: str
-    number: int
-    reference: Path
-    comparison: Path
-    label: Path
-    boxes: Boxes
-    points: Path | None = None
-
-    @property
-    def id(self) -> str:
-        """Name of the scene."""
-        return f"{self.room}-{self.number}"
-
-    @property
-    def category(self) -> str:
-        """What the scene shows."""
-        return CATEGORIES[self.number]
-
-    def clouds(self, *, invalid: str = "error") -> tuple[Cloud, Cloud]:
-        """Read the points of the reference and of the comparison; see :func:`gnomon.intake.clouds.read_cloud`."""
-        reference = read_cloud(self.reference, invalid=invalid, fields=())
-        return reference, read_cloud(self.comparison, invalid=invalid, fields=())
-
-    def point_labels(self, reference: Cloud, comparison: Cloud) -> tuple[Array, Array]:
-        """Return the class of every point of both clouds, from the file where there is one, else from the boxes."""
-        if self.points is None:
-            return by_boxes(self.boxes, reference.points, comparison.points)
-        return fitted(read_points(self.points), (reference, comparison), shown(self.points))
-
-
 @dataclass(frozen=True)
 class Place:
     """Where the files of a scene are."""
@@ -97,7 +63,31 @@ class Place:
         if len(boxes) and CATEGORIES[self.number] == "Unchanged":
             what = f"{counted(len(boxes), 'box')} in a scene of category Unchanged"
             raise InputError(f"{shown(self.label)}: {what}, expected none; give the scan another number")
-        return Scene(self.room, self.number, self.reference, self.comparison, self.label, boxes, self.points)
+        files = self.reference, self.comparison, self.label, self.points
+        return Scene(self.room, self.number, *files, boxes=boxes)
+
+
+@dataclass(frozen=True, eq=False)
+class Scene(Place):
+    """One comparison with the reference of its room; clouds are read when they are asked for."""
+
+    boxes: Boxes = field(kw_only=True)
+
+    @property
+    def category(self) -> str:
+        """What the scene shows."""
+        return CATEGORIES[self.number]
+
+    def clouds(self, *, invalid: str = "error") -> tuple[Cloud, Cloud]:
+        """Read the points of the reference and of the comparison; see :func:`gnomon.intake.clouds.read_cloud`."""
+        reference = read_cloud(self.reference, invalid=invalid, fields=())
+        return reference, read_cloud(self.comparison, invalid=invalid, fields=())
+
+    def point_labels(self, reference: Cloud, comparison: Cloud) -> tuple[Array, Array]:
+        """Return the class of every point of both clouds, from the file where there is one, else from the boxes."""
+        if self.points is None:
+            return by_boxes(self.boxes, reference.points, comparison.points)
+        return fitted(read_points(self.points), (reference, comparison), shown(self.points))
 
 
 @dataclass(frozen=True, eq=False)
