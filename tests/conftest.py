@@ -31,6 +31,16 @@ def chromium():
         browser.close()
 
 
+@pytest.fixture
+def web():
+    """A web server on loopback whose answers a test chooses."""
+    from acceptance.webserver import serving
+
+    pytest.importorskip("aiohttp", reason="aiohttp is not installed (extra cluster)")
+    with serving() as found:
+        yield found
+
+
 @pytest.fixture(scope="session")
 def count_cases():
     """Tally single labels by plain counting: one list of (truth, prediction or None) per case."""

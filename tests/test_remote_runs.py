@@ -9,7 +9,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from acceptance.webserver import serving
 
 import gnomon
 from gnomon.cli.main import main
@@ -41,13 +40,6 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("GNOMON_CACHE", str(tmp_path / "copies"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     return tmp_path / "copies"
-
-
-@pytest.fixture
-def web():
-    pytest.importorskip("aiohttp", reason="aiohttp is not installed (extra cluster)")
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture

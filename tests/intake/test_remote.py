@@ -12,7 +12,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from acceptance.webserver import serving
 
 from gnomon.core.errors import GnomonError, InputError, MissingExtraError, WorkError
 from gnomon.intake import addresses, fetching, remote
@@ -28,13 +27,6 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("GNOMON_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     return tmp_path / "cache"
-
-
-@pytest.fixture
-def web():
-    pytest.importorskip("aiohttp", reason="aiohttp is not installed (extra cluster)")
-    with serving() as found:
-        yield found
 
 
 @pytest.fixture
