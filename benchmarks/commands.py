@@ -68,10 +68,10 @@ def run(data: Path, words: list[str], *options: str) -> dict[str, Any]:
 
 def inside(out: Path, words: list[str], sample: bool) -> int:
     """Be the process that is measured: the command itself, then what it took."""
-    from gnomon.cli.main import main as gnomon
+    from benchmarks.places import sampled, shown
 
     import gnomon as package
-    from benchmarks.places import sampled, shown
+    from gnomon.cli.main import main as gnomon
 
     manner = sampled(Path(package.__file__).parent) if sample else contextlib.nullcontext()
     with manner as places, contextlib.redirect_stdout(io.StringIO()):

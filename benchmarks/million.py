@@ -1,11 +1,12 @@
 """Data of about a million units for ``gnomon score`` of every suite, in the files that users have, seeded.
 
-A command writes its data into a folder and returns the words after ``gnomon score``. Units are what a suite counts: rows
-of labels, windows, events, frames, joints, points and boxes. Answers are right about four times in five.
+A command writes its data into a folder and returns the words after ``gnomon score``. Units are what a suite counts:
+rows of labels, windows, events, frames, joints, points and boxes. Answers are right about four times in five.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -181,7 +182,7 @@ def captions(rng: np.random.Generator, stamps: np.ndarray) -> dict[str, Any]:
                         "start_frame": str(stamps[start]),
                         "end_frame": str(stamps[max(end - 1, start)]),
                     }
-                    for start, end in zip(cuts, cuts[1:], strict=False)
+                    for start, end in itertools.pairwise(cuts)
                 ],
                 "objects": {str(stamps[cut]): sorted(rng.choice(things, 2, replace=False)) for cut in cuts[:-1]},
                 "interaction": {str(stamps[cut]): "The hand holds it." for cut in cuts[:-1]},

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from gnomon.core.errors import some
 from gnomon.core.evidence import Finding
@@ -37,8 +37,8 @@ class Counted:
             item.metric,
             item.dataset,
             item.scoring,
-            dict(Counter(item.truth)),
-            dict(Counter(item.answers)),
+            _counts(item.truth),
+            _counts(item.answers),
             item.n_train,
             tuple(item.classes),
             dict(item.facts),
@@ -59,6 +59,11 @@ class Counted:
     def listed(self, scoring: str) -> tuple[str, ...]:
         """Return the fixed list of labels; none where the native scoring is by group, or groups are counted."""
         return self.classes if self.scoring == "exact" and scoring != "group" else ()
+
+
+def _counts(texts: pa.Array) -> dict[str, int]:
+    """Count texts; null is the empty one."""
+    return {own["values"] or "": own["counts"] for own in texts.value_counts().to_pylist()}
 
 
 def facts(tasks: Sequence[Counted], subjects: Sequence[int]) -> dict[str, Any]:

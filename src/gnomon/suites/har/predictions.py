@@ -25,10 +25,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
-from gnomon.core.tallies import Array, natural_key
+from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
+from gnomon.intake.texts import natural_order, natural_ranks, rows_fingerprint
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, asked_of, mask
@@ -36,22 +37,24 @@ from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, asked_of, mask
 TRUTH = ("id", "label", "subject", "recording", "dataset")
 SCORE = "score:"
 CLOSED = "zs-closed"
+Task = tuple[str, str]
+"""Metric and dataset."""
 Key = tuple[str, str, str]
 """Metric, dataset, id."""
 
 
 @dataclass(frozen=True, eq=False)
 class Answers:
-    """What a system said under one metric of the windows of one dataset, beside the truth; one entry per window."""
+    """What a system said under one metric of the windows of one dataset, beside the truth; columns of text."""
 
     metric: str
     dataset: str
-    ids: tuple[str, ...]
-    subjects: tuple[str, ...]
-    recordings: tuple[str, ...]
-    truth: tuple[str, ...]
-    answers: tuple[str, ...]
-    """Empty where a window has no answer: it counts as wrong."""
+    ids: pa.Array
+    subjects: pa.Array
+    recordings: pa.Array
+    truth: pa.Array
+    answers: pa.Array
+    """Null where a window has no answer: it counts as wrong."""
     scoring: Scoring
     """The native one: ``group`` or ``exact``."""
     n_train: int | None = None
@@ -67,39 +70,45 @@ class Answers:
         """Return a row per window: what a run keeps."""
         return pa.table(
             {
-                "metric": pa.array([self.metric] * len(self), pa.string()),
-                "dataset": pa.array([self.dataset] * len(self), pa.string()),
-                "id": pa.array(self.ids, pa.string()),
-                "truth": pa.array(self.truth, pa.string()),
-                "label": pa.array([answer or None for answer in self.answers], pa.string()),
+                "metric": pa.repeat(pa.scalar(self.metric), len(self)),
+                "dataset": pa.repeat(pa.scalar(self.dataset), len(self)),
+                "id": self.ids,
+                "truth": self.truth,
+                "label": self.answers,
             }
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Truth:
-    """The windows of a truth table, in the order of metric, dataset and id."""
+    """The windows of a truth table, in the order of metric, dataset and id; columns of text."""
 
     source: Source
-    keys: tuple[Key, ...]
-    labels: tuple[str, ...]
-    subjects: tuple[str, ...]
-    recordings: tuple[str, ...]
+    tasks: Mapping[Task, slice]
+    """The rows of every metric and dataset."""
+    ids: pa.Array
+    labels: pa.Array
+    subjects: pa.Array
+    recordings: pa.Array
     has_metric: bool
     elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By dataset: true labels that other shards have under zs-closed, where this is one of several."""
 
-    def tasks(self) -> dict[tuple[str, str], list[int]]:
-        """Return the rows of every metric and dataset."""
-        found: dict[tuple[str, str], list[int]] = {}
-        for row, (metric, dataset, _) in enumerate(self.keys):
-            found.setdefault((metric, dataset), []).append(row)
-        return found
+    def __len__(self) -> int:
+        return len(self.ids)
 
-    def there(self, metric: str, dataset: str, rows: Sequence[int]) -> set[str]:
-        """Return the true labels of a metric and dataset, whose rows are given."""
+    def there(self, task: Task) -> set[str]:
+        """Return the true labels of a metric and dataset."""
+        metric, dataset = task
         further = self.elsewhere.get(dataset, ()) if metric == CLOSED else ()
-        return {self.labels[row] for row in rows} | set(further)
+        return {*self.labels[self.tasks[task]].unique().to_pylist(), *further}
+
+    def fingerprint(self) -> str:
+        """Name the windows by what they are: metric, dataset, id, label, subject and recording of each."""
+        sizes = [rows.stop - rows.start for rows in self.tasks.values()]
+        place = pa.array(np.repeat(np.arange(len(sizes)), sizes))
+        metric, dataset = (pa.array(names, pa.string()).take(place) for names in zip(*self.tasks, strict=True))
+        return rows_fingerprint([metric, dataset, self.ids, self.labels, self.subjects, self.recordings])
 
 
 def read_truth(options: ScoreOptions) -> Truth:
@@ -110,52 +119,74 @@ def read_truth(options: ScoreOptions) -> Truth:
     if not table.num_rows:
         raise InputError(f"{source.where}: no rows: expected one for every window")
     has_metric = "metric" in table.column_names
-    metrics = _columns(table, source.where, ("metric",))["metric"] if has_metric else [options.metric] * table.num_rows
-    unknown = sorted(set(metrics) - set(METRICS))
+    if has_metric:
+        columns |= _columns(table, source.where, ("metric",))
+    else:
+        columns["metric"] = pa.repeat(pa.scalar(options.metric), table.num_rows)
+    unknown = sorted(set(columns["metric"].unique().to_pylist()) - set(METRICS))
     if unknown:
         raise InputError(f"{source.where}: unknown metric {some(unknown)}; there are {', '.join(METRICS)}")
-    keys = list(zip(metrics, columns["dataset"], columns["id"], strict=True))
-    order = sorted(range(len(keys)), key=lambda row: tuple(map(natural_key, keys[row])))
-    _distinct([keys[row] for row in order], source.where)
+    code, names = _tasks(columns["metric"], columns["dataset"])
+    order, tasks = [], {}
+    begin = 0
+    for place, task in enumerate(names):
+        rows = np.flatnonzero(code == place)
+        rows = rows[natural_order(columns["id"].take(pa.array(rows)))]
+        tasks[task] = slice(begin, begin := begin + len(rows))
+        order.append(rows)
+    whole = pa.array(np.concatenate(order))
+    ids, labels, subjects, recordings = (columns[name].take(whole) for name in TRUTH[:-1])
+    _distinct_truth(ids, tasks, source.where)
+    return Truth(source, tasks, ids, labels, subjects, recordings, has_metric)
 
-    def of(name: str) -> tuple[str, ...]:
-        return tuple(columns[name][row] for row in order)
 
-    return Truth(source, tuple(keys[row] for row in order), of("label"), of("subject"), of("recording"), has_metric)
+def _tasks(metrics: pa.Array, datasets: pa.Array) -> tuple[Array, list[Task]]:
+    """Return the metric and dataset of every row as a number, and which they are, in their order."""
+    (metric, words), (dataset, names) = natural_ranks(metrics), natural_ranks(datasets)
+    there, code = np.unique(metric * len(names) + dataset, return_inverse=True)
+    return code, [(words[own // len(names)], names[own % len(names)]) for own in there.tolist()]
+
+
+def _distinct_truth(ids: pa.Array, tasks: Mapping[Task, slice], where: str) -> None:
+    """Refuse windows that occur twice; they are neighbours."""
+    twice = []
+    for task, rows in tasks.items():
+        own = ids[rows]
+        again = pc.equal(own[1:], own[:-1])
+        if pc.any(again).as_py():
+            twice += [(*task, name) for name in own[1:].filter(again).to_pylist()]
+    _refuse_twice(twice, where)
 
 
 def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[Answers]:
     """Read one system's predictions and put them beside the truth, by metric and dataset."""
     table = table_of(source.content, text=("id", "dataset", "metric", "label"), name=source.name)
-    keys = _keys(table, source.where, truth)
-    row_of = {key: row for row, key in enumerate(keys)}
-    known = set(truth.keys)
-    extra = [key for key in keys if key not in known]
-    if extra:
-        listed = some([" ".join(key) for key in extra[:5]], len(extra))
-        raise InputError(f"{source.where}: predictions for windows that are not in the truth: {listed}; remove them")
-    missing = [key for key in truth.keys if key not in row_of]
-    if missing and options.missing == "error":
-        listed = some([" ".join(key) for key in missing[:5]], len(missing))
+    row = _rows(table, source.where, truth)
+    lacking = np.flatnonzero(row < 0)
+    if len(lacking) and options.missing == "error":
+        first = {task: lacking[(lacking >= rows.start) & (lacking < rows.stop)] for task, rows in truth.tasks.items()}
+        listed = [" ".join((*task, truth.ids[at].as_py())) for task, own in first.items() for at in own[:5].tolist()]
         raise InputError(
-            f"{source.where}: no prediction for windows of the truth: {listed}; add them, or choose --missing wrong or "
-            "--missing skip"
+            f"{source.where}: no prediction for windows of the truth: {some(listed[:5], len(lacking))}; add them, or "
+            "choose --missing wrong or --missing skip"
         )
     answer, trained = _answers(table, source.where), _trained(table, source.where)
     found = []
-    for (metric, dataset), rows in truth.tasks().items():
-        kept = [row for row in rows if options.missing != "skip" or truth.keys[row] in row_of]
-        given = [row_of.get(truth.keys[row], -1) for row in kept]
-        there = truth.there(metric, dataset, rows)
+    for task, rows in truth.tasks.items():
+        metric, dataset = task
+        given, kept = row[rows], np.arange(rows.start, rows.stop)
+        if options.missing == "skip" and len(lacking):
+            given, kept = given[given >= 0], kept[given >= 0]
+        there, places = truth.there(task), pa.array(kept)
         own = there | set(TEST_LABELS.get(dataset, ()))
         found.append(
             Answers(
                 metric,
                 dataset,
-                ids=tuple(truth.keys[row][2] for row in kept),
-                subjects=tuple(truth.subjects[row] for row in kept),
-                recordings=tuple(truth.recordings[row] for row in kept),
-                truth=tuple(truth.labels[row] for row in kept),
+                ids=truth.ids.take(places),
+                subjects=truth.subjects.take(places),
+                recordings=truth.recordings.take(places),
+                truth=truth.labels.take(places),
                 answers=answer.of(given, metric, own),
                 scoring=native(metric, options.text_aligned),
                 n_train=_one(trained, given, f"{source.where}: {metric} {dataset}"),
@@ -169,20 +200,20 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
 class _Given:
     """Labels, or scores over labels, by row of a prediction table."""
 
-    labels: Sequence[str | None]
+    labels: pa.Array
     scores: Array | None = None
     names: tuple[str, ...] = ()
 
-    def of(self, rows: Sequence[int], metric: str, own: set[str]) -> tuple[str, ...]:
-        """Return the answer of every row, empty for row -1."""
-        if self.scores is None:
-            return tuple("" if row < 0 else self.labels[row] or "" for row in rows)
-        allowed = None
-        if metric == CLOSED and not set(self.names) <= own:
-            closed = {label for label, kept in zip(LABELS, mask("", own), strict=True) if kept}
-            allowed = np.array([name in closed for name in self.names], dtype=np.bool_)
-        answers = best(self.scores, self.names, allowed).tolist()
-        return tuple("" if row < 0 else str(answers[row]) for row in rows)
+    def of(self, rows: Array, metric: str, own: set[str]) -> pa.Array:
+        """Return the answer of every row, null for row -1."""
+        labels = self.labels
+        if self.scores is not None:
+            allowed = None
+            if metric == CLOSED and not set(self.names) <= own:
+                closed = {label for label, kept in zip(LABELS, mask("", own), strict=True) if kept}
+                allowed = np.array([name in closed for name in self.names], dtype=np.bool_)
+            labels = pa.array(best(self.scores, self.names, allowed), pa.string())
+        return labels.take(pa.array(rows, mask=rows < 0))
 
 
 def _answers(table: pa.Table, where: str) -> _Given:
@@ -198,7 +229,7 @@ def _answers(table: pa.Table, where: str) -> _Given:
     if not np.isfinite(scores).all():
         row = int(np.argmin(np.isfinite(scores).all(axis=1)))
         raise InputError(f"{where}: row {row + 1}: a score is missing or not finite; give a number for every label")
-    return _Given((), scores, tuple(name.removeprefix(SCORE) for name in names))
+    return _Given(pa.array([], pa.string()), scores, tuple(name.removeprefix(SCORE) for name in names))
 
 
 def _not_number(column: pa.ChunkedArray) -> str:
@@ -210,64 +241,87 @@ def _not_number(column: pa.ChunkedArray) -> str:
     return f"is of type {column.type}"
 
 
-def _trained(table: pa.Table, where: str) -> list[int | None] | None:
+def _trained(table: pa.Table, where: str) -> pa.Array | None:
     if "n_train" not in table.column_names:
         return None
     column = table["n_train"]
     if not pa.types.is_integer(column.type) or (pc.min(column).as_py() or 0) < 0:
         raise InputError(f"{where}: column 'n_train': expected whole numbers that are not negative, got {column.type}")
-    found: list[int | None] = column.to_pylist()
-    return found
+    return column.combine_chunks()
 
 
-def _one(trained: list[int | None] | None, rows: Sequence[int], where: str) -> int | None:
+def _one(trained: pa.Array | None, rows: Array, where: str) -> int | None:
     """Return the one number that all rows of a task have."""
-    values = {trained[row] for row in rows if row >= 0} if trained is not None else set()
+    values: list[int | None] = [] if trained is None else trained.take(pa.array(rows[rows >= 0])).unique().to_pylist()
     if len(values) > 1:
         raise InputError(f"{where}: 'n_train' is not the same in all rows ({some(map(str, values))}); give one number")
     return next(iter(values), None)
 
 
-def _keys(table: pa.Table, where: str, truth: Truth) -> list[Key]:
+def _rows(table: pa.Table, where: str, truth: Truth) -> Array:
+    """Return the row of the table that answers every window of the truth, -1 where none does."""
     if truth.has_metric and "metric" not in table.column_names:
         raise InputError(f"{where}: no column 'metric', but the truth has one; say which metric every row answers")
     given = [name for name in ("dataset", "metric") if name in table.column_names]
     columns = _columns(table, where, ("id", *given))
-    metrics = columns.get("metric") or [truth.keys[0][0]] * table.num_rows
-    datasets = columns.get("dataset") or _datasets(columns["id"], truth, where)
-    keys = list(zip(metrics, datasets, columns["id"], strict=True))
-    _distinct(keys, where)
-    return keys
+    if "metric" not in given:
+        columns["metric"] = pa.repeat(pa.scalar(next(iter(truth.tasks))[0]), table.num_rows)
+    if "dataset" not in given:
+        columns["dataset"] = _datasets(columns["id"], truth, where)
+    code, names = _tasks(columns["metric"], columns["dataset"])
+    found = np.full(len(truth), -1, dtype=np.int64)
+    for place, task in enumerate(names):
+        if task not in truth.tasks:
+            continue
+        rows, own = np.flatnonzero(code == place), truth.tasks[task]
+        window = pc.index_in(columns["id"].take(pa.array(rows)), value_set=truth.ids[own])
+        known = pc.is_valid(window).to_numpy(zero_copy_only=False)
+        found[own.start + window.drop_null().to_numpy()] = rows[known]
+    if int((found >= 0).sum()) < table.num_rows:
+        _refuse(columns, truth, where)
+    return found
 
 
-def _datasets(ids: Sequence[str], truth: Truth, where: str) -> list[str]:
+def _refuse(columns: Mapping[str, pa.Array], truth: Truth, where: str) -> None:
+    """Say which rows are there twice or answer no window of the truth."""
+    keys: list[Key] = list(zip(*(columns[name].to_pylist() for name in ("metric", "dataset", "id")), strict=True))
+    seen: set[Key] = set()
+    _refuse_twice([key for key in keys if key in seen or seen.add(key)], where)  # type: ignore[func-returns-value]
+    known = {(*task, name) for task, rows in truth.tasks.items() for name in truth.ids[rows].to_pylist()}
+    extra = [key for key in keys if key not in known]
+    listed = some([" ".join(key) for key in extra[:5]], len(extra))
+    raise InputError(f"{where}: predictions for windows that are not in the truth: {listed}; remove them")
+
+
+def _refuse_twice(twice: Sequence[Key], where: str) -> None:
+    if twice:
+        listed = some([" ".join(key) for key in twice[:5]], len(twice))
+        raise InputError(f"{where}: windows occur more than once: {listed}; keep one row for each")
+
+
+def _datasets(ids: pa.Array, truth: Truth, where: str) -> pa.Array:
     """Find the dataset of every id, where ids tell."""
     of: dict[str, str] = {}
-    for _, dataset, name in truth.keys:
-        if of.setdefault(name, dataset) != dataset:
-            raise InputError(
-                f"{where}: no column 'dataset', but the id {name!r} occurs in {of[name]} and {dataset}; add the column"
-            )
-    return [of.get(name, "") for name in ids]
+    for (_, dataset), rows in truth.tasks.items():
+        for name in truth.ids[rows].to_pylist():
+            if of.setdefault(name, dataset) != dataset:
+                raise InputError(
+                    f"{where}: no column 'dataset', but the id {name!r} occurs in {of[name]} and {dataset}; add the "
+                    "column"
+                )
+    return pa.array([of.get(name, "") for name in ids.to_pylist()], pa.string())
 
 
-def _columns(table: pa.Table, where: str, names: Sequence[str], *, empty: bool = False) -> dict[str, list[str]]:
+def _columns(table: pa.Table, where: str, names: Sequence[str], *, empty: bool = False) -> dict[str, pa.Array]:
     lacking = [name for name in names if name not in table.column_names]
     if lacking:
         raise InputError(
             f"{where}: no column {some(lacking)}; expected {', '.join(names)}, but the table has "
             f"{some(table.column_names, show=12)}; see gnomon template har"
         )
-    found = {name: table[name].cast(pa.string()).to_pylist() for name in names}
+    found = {name: table[name].cast(pa.string()).combine_chunks() for name in names}
     for name, values in found.items():
-        if not empty and None in values:
-            raise InputError(f"{where}: empty {name!r} in row {values.index(None) + 1}; fill in every row")
+        if not empty and values.null_count:
+            row = int(np.argmax(pc.is_null(values).to_numpy(zero_copy_only=False)))
+            raise InputError(f"{where}: empty {name!r} in row {row + 1}; fill in every row")
     return found
-
-
-def _distinct(keys: Sequence[Key], where: str) -> None:
-    seen: set[Key] = set()
-    twice = [key for key in keys if key in seen or seen.add(key)]  # type: ignore[func-returns-value]
-    if twice:
-        listed = some([" ".join(key) for key in twice[:5]], len(twice))
-        raise InputError(f"{where}: windows occur more than once: {listed}; keep one row for each")

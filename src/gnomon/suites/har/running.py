@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
@@ -271,11 +272,11 @@ def _answers(
             done = [cells.Answered.read(outcome.done[node.name]) for node in nodes if node.name in outcome.done]
             if not done:
                 continue
-            rows = np.concatenate([one.rows for one in done]).tolist()
+            rows = pa.array(np.concatenate([one.rows for one in done]))
             windows = data.windows[place.name]
             facts = [dict(one.facts) for one in done]
             ids, subjects, recordings, labels = (
-                tuple([texts[row] for row in rows])
+                pa.array(texts, pa.string()).take(rows)
                 for texts in (windows.ids, windows.subjects, windows.recordings, windows.labels)
             )
             found.append(
@@ -286,7 +287,7 @@ def _answers(
                     subjects,
                     recordings,
                     labels,
-                    tuple(label for one in done for label in one.answers),
+                    pa.array([label or None for one in done for label in one.answers], pa.string()),
                     native(metric, aligned),
                     round(sum(fact["n_train"] for fact in facts) / len(facts)),
                     cells.classes_of(windows),

@@ -22,6 +22,7 @@ from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import Source, systems
+from gnomon.intake.texts import natural_ranks
 from gnomon.measures.classification import tally_cases
 from gnomon.numerics.counting import pair_counts
 from gnomon.runs.parts import Part
@@ -31,11 +32,12 @@ from gnomon.suites.har import export
 from gnomon.suites.har.counted import Counted, facts, findings
 from gnomon.suites.har.metrics import METRICS, SCORINGS, family, listed, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
+from gnomon.suites.har.predictions import Answers, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
 from gnomon.suites.har.vocabulary import SEVERE, group_of
 
-NOTHING = Answers("", "", (), (), (), (), (), "exact").table()
+_NONE = pa.array([], pa.string())
+NOTHING = Answers("", "", _NONE, _NONE, _NONE, _NONE, _NONE, "exact").table()
 """The table of a run without an answer."""
 
 
@@ -67,12 +69,12 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         return shards.score(options)
     truth = read_truth(options)
     sources = systems(options.predictions, "id")
-    data = fingerprint(rows(truth))
+    data = truth.fingerprint()
     found = []
     for source in sources:
         answers = read_answers(source, truth, options)
         part = tallied(answers)
-        seen = Seen(len(truth.keys), truth.tasks(), data, (_described(truth.source), _described(source)))
+        seen = Seen(len(truth), truth.tasks, data, (_described(truth.source), _described(source)))
         made = judged(part, [Counted.of(item) for item in answers], seen, truth.source, source, options)
         found.append(replace(made, table=table(answers)))
     if options.export_baseline:
@@ -210,18 +212,13 @@ def case_id(dataset: str, subject: str, recording: str) -> str:
 
 def _cases(answers: Sequence[Answers], further: Iterable[Path3]) -> tuple[Roster, dict[tuple[str, str], Array]]:
     """Return who the cases are, and the case of every window of every metric and dataset."""
-    paths = {
-        (item.dataset, subject, recording): None
-        for item in answers
-        for subject, recording in zip(item.subjects, item.recordings, strict=True)
-    } | dict.fromkeys(further)
-    ordered = sorted(paths, key=lambda path: tuple(map(natural_key, path)))
+    own = [_pairs(item) for item in answers]
+    paths = {(item.dataset, *pair): None for item, (_, pairs) in zip(answers, own, strict=True) for pair in pairs}
+    ordered = sorted({**paths, **dict.fromkeys(further)}, key=lambda path: tuple(map(natural_key, path)))
     code = {path: index for index, path in enumerate(ordered)}
     place = {
-        (item.metric, item.dataset): np.fromiter(
-            (code[item.dataset, s, r] for s, r in zip(item.subjects, item.recordings, strict=True)), np.int64, len(item)
-        )
-        for item in answers
+        (item.metric, item.dataset): np.array([code[item.dataset, *pair] for pair in pairs], dtype=np.int64)[rows]
+        for item, (rows, pairs) in zip(answers, own, strict=True)
     }
     roster = Roster(
         ids=tuple(case_id(*path) for path in ordered),
@@ -232,13 +229,22 @@ def _cases(answers: Sequence[Answers], further: Iterable[Path3]) -> tuple[Roster
     return roster, place
 
 
+def _pairs(item: Answers) -> tuple[Array, list[tuple[str, str]]]:
+    """Return the subject and recording of every window as a number, and which they are."""
+    (subject, people), (recording, names) = natural_ranks(item.subjects), natural_ranks(item.recordings)
+    there, code = np.unique(subject * len(names) + recording, return_inverse=True)
+    return code, [(people[own // len(names)], names[own % len(names)]) for own in there.tolist()]
+
+
 def _labels(item: Answers, scoring: str) -> tuple[Labels, Labels]:
     grouped = (item.scoring if scoring == "native" else scoring) == "group"
-    truth, answer = ([group_of(x) if grouped and x else x for x in side] for side in (item.truth, item.answers))
-    classes = tuple(sorted({*truth, *answer} - {""}, key=natural_key))
-    code = {label: index for index, label in enumerate(classes)} | {"": NONE}
-    sides = [np.fromiter((code[label] for label in side), np.int64, len(side)) for side in (truth, answer)]
-    return Labels(sides[0], classes), Labels(sides[1], classes)
+    sides = [natural_ranks(side) for side in (item.truth, item.answers)]
+    named = [[group_of(word) if grouped else word for word in words] for _, words in sides]
+    classes = tuple(sorted({word for words in named for word in words}, key=natural_key))
+    code = {label: index for index, label in enumerate(classes)}
+    coded = [np.array([*(code[word] for word in words), NONE], dtype=np.int64) for words in named]
+    truth, answer = (own[ranks] for own, (ranks, _) in zip(coded, sides, strict=True))
+    return Labels(truth, classes), Labels(answer, classes)
 
 
 def _confusion(truth: Labels, answer: Labels, case: Array) -> Ledger:
@@ -262,12 +268,6 @@ def _main(options: ScoreOptions, datasets: Sequence[str]) -> tuple[list[str], li
         raise InputError(f"--main: no dataset {some(unknown)} in the truth; there are {', '.join(datasets)}")
     main = [name for name in datasets if (name in options.main if options.main else name not in SEVERE)]
     return main, [name for name in datasets if name not in main]
-
-
-def rows(truth: Truth) -> list[list[str]]:
-    """Return the windows of the truth as plain data."""
-    every = zip(truth.keys, truth.labels, truth.subjects, truth.recordings, strict=True)
-    return [[*key, *rest] for key, *rest in every]
 
 
 def _described(source: Source) -> dict[str, Any]:

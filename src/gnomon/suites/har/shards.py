@@ -18,7 +18,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import natural_key
 from gnomon.engine import sharding
@@ -116,12 +115,11 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     empty = pa.table({name: pa.array([], pa.string()) for name in KEYS})
     source = Source(arguments["shard"], empty if paths["predictions"] is None else paths["predictions"])
     answers = read_answers(source, truth, options)
-    tasks = truth.tasks()
     facts = {
-        "windows": len(truth.keys),
+        "windows": len(truth),
         "tasks": [Counted.of(item).record() for item in answers],
-        "labels": [sorted(truth.there(*task, rows)) for task, rows in tasks.items()],
-        TRUTH: fingerprint(scoring.rows(truth)),
+        "labels": [sorted(truth.there(task)) for task in truth.tasks],
+        TRUTH: truth.fingerprint(),
         PREDICTIONS: table_digest(scoring.table(answers)),
     }
     parts.write(replace(scoring.tallied(answers), facts=facts), out)

@@ -18,11 +18,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
-from gnomon.core.signals import NONE, Labels, LabelSets
-from gnomon.core.tallies import Array, natural_key
+from gnomon.core.signals import Labels, LabelSets
+from gnomon.core.tallies import Array
 from gnomon.intake.header import separated
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
+from gnomon.intake.texts import natural_ranks
 from gnomon.suites.labels.options import ScoreOptions
 
 ID, LABEL, GROUP = "id", "label", "group"
@@ -132,14 +133,7 @@ def _places(ids: pa.Array, wanted: pa.Array, source: Source) -> tuple[Array, pa.
 
 def codes_of(labels: pa.Array) -> Labels:
     """Return single labels as a signal; null is "nothing given"."""
-    encoded = labels.dictionary_encode()
-    words = encoded.dictionary.to_pylist()
-    order = sorted(range(len(words)), key=lambda index: natural_key(words[index]))
-    rank = np.empty(len(words) + 1, dtype=np.int64)
-    rank[order] = np.arange(len(words))
-    rank[-1] = NONE
-    codes = rank[encoded.indices.fill_null(NONE).to_numpy(zero_copy_only=False)]
-    return Labels(codes, tuple(words[index] for index in order))
+    return Labels(*natural_ranks(labels))
 
 
 def sets_of(labels: pa.Array) -> LabelSets:

@@ -1,0 +1,37 @@
+"""Columns of text: the order and the fingerprint are those of the plain functions, text by text."""
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gnomon.core.canonical import fingerprint
+from gnomon.core.tallies import natural_key
+from gnomon.intake import texts
+
+NUMBERS = st.from_regex(r"-?[0-9]{0,20}", fullmatch=True)
+WORDS = st.one_of(NUMBERS, st.text(max_size=6), st.sampled_from(["7", "07", "-7", "a", "a\n", "7\n", "١", ""]))
+
+
+@given(st.lists(WORDS))
+def test_the_order_is_that_of_the_natural_key(words):
+    found = texts.natural_order(pa.array(words, pa.string())).tolist()
+    assert found == sorted(range(len(words)), key=lambda row: natural_key(words[row]))
+
+
+@given(st.lists(st.one_of(st.none(), WORDS)))
+def test_ranks_name_every_text(words):
+    ranks, distinct = texts.natural_ranks(pa.array(words, pa.string()))
+    assert list(distinct) == sorted({word for word in words if word is not None}, key=natural_key)
+    assert [None if rank < 0 else distinct[rank] for rank in ranks.tolist()] == words
+
+
+@given(st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[WORDS] * width))), st.integers(1, 4))
+def test_the_fingerprint_is_that_of_plain_rows(rows, part):
+    width = len(rows[0]) if rows else 2
+    columns = [pa.array([row[place] for row in rows], pa.string()) for place in range(width)]
+    before = texts._PART
+    texts._PART = part
+    try:
+        assert texts.rows_fingerprint(columns) == fingerprint([list(row) for row in rows])
+    finally:
+        texts._PART = before
