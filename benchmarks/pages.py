@@ -96,6 +96,21 @@ def of_growth(found: Stored) -> str:
     return "\n\n".join([picture, *rough, table(head, lines)])
 
 
+def of_commands(found: Stored) -> str:
+    """Return the table of whole commands, and that of the places where their CPU time goes."""
+    if "commands" not in found:
+        raise BenchmarkError("commands is not stored: run `python -m benchmarks commands --store DIR`")
+    lines, places = [], []
+    for row in found["commands"]["rows"]:
+        name = f"`{row['name']}`"
+        memory = f"{row['peak_mb']:,.0f} MB"
+        lines.append((name, row["unit"], shortly(row["n"]), seconds(row["ours_s"]), seconds(row["cpu_s"]), memory))
+        places.append((name, *(f"{share:.0%} `{place}`" for place, share in row["places"])))
+    rough = [ROUGH] if found["commands"]["quick"] else []
+    head = ("command", "unit", "units", "from the shell to the run", "CPU", "peak memory")
+    return "\n\n".join([*rough, table(head, lines), table(("command", "most CPU time", "then", "then"), places)])
+
+
 def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
     """Return how many times as long the largest size takes as a hundredth of it; a dash where that was not measured."""
     largest = max(by_size)
@@ -121,6 +136,7 @@ def table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 SECTIONS: Mapping[str, Callable[[Stored], str]] = {
     "Beside peers": beside_peers,
     "Growth": of_growth,
+    "Whole commands": of_commands,
     "Measured on": measured_on,
 }
 """Headings of the page, and what is written under them."""

@@ -32,7 +32,7 @@ class Places:
     def slowest(self, count: int) -> list[tuple[str, float]]:
         """Return the functions with most time of their own, as shares of all."""
         total = sum(self.own.values()) or 1.0
-        return [(name, spent / total) for name, spent in self.own.most_common(count)]
+        return [(name, round(spent / total, 4)) for name, spent in self.own.most_common(count)]
 
 
 @contextmanager

@@ -19,7 +19,10 @@ from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[1]
 TINY = 3_001
-PAGE = "# Speed\n\nBy hand.\n\n## Beside peers\n\nold\n\n## Growth\n\n## Measured on\n\nold\n\n## Limits\n\nMore.\n"
+PAGE = (
+    "# Speed\n\nBy hand.\n\n## Beside peers\n\nold\n\n## Growth\n\n## Whole commands\n\n## Measured on\n\nold\n\n"
+    "## Limits\n\nMore.\n"
+)
 
 
 def grown(measure, n, seconds):
@@ -27,8 +30,13 @@ def grown(measure, n, seconds):
     return Row(f"growth-{measure}", n, seconds, None, None, extras).as_dict()
 
 
+def whole():
+    extras = {"unit": "row", "cpu_s": 2.5, "peak_mb": 310.4, "places": [["a.b", 0.5], ["c.d", 0.25], ["e.f", 0.125]]}
+    return Row("score-labels", 1_000_000, 2.0, None, None, extras).as_dict()
+
+
 def made():
-    """Two benchmarks, by hand: a peer that takes 3 and 8 times as long, and a growth of 50 from 1e4 to 1e6."""
+    """Results by hand: a peer that takes 3 and 8 times as long, and a growth of 50 from 1e4 to 1e6."""
     peers = [
         Row("a", n, 0.5, "peer", 0.5 * times, {"peer_version": "1.2"}).as_dict() for n, times in ((10, 3), (20, 8))
     ]
@@ -36,6 +44,7 @@ def made():
     return {
         "counting": storing.record("counting", peers, [0.1, 0.2, 0.3], quick=True),
         "growth": storing.record("growth", points, [0.1, 0.2, 0.3], quick=False),
+        "commands": storing.record("commands", [whole()], [0.1, 0.2, 0.3], quick=False),
     }
 
 
@@ -49,8 +58,8 @@ def test_units_are_shared_among_shards_of_about_one_size(n, most):
 
 
 def test_modules_with_rows_are_benchmarks_and_helpers_are_not():
-    assert {"counting", "growth", "timeline"} <= benchmarks().keys()
-    assert not benchmarks().keys() & {"harness", "streams", "storing", "drawing", "pages"}
+    assert {"commands", "counting", "growth", "timeline"} <= benchmarks().keys()
+    assert not benchmarks().keys() & {"harness", "million", "places", "streams", "storing", "drawing", "pages"}
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -182,6 +191,8 @@ def test_tables_are_put_under_their_headings_and_nothing_else_changes():
     assert "old" not in page
     assert "| `a` | 20 | 500 ms | peer 1.2 | 4 s | 8 |" in page
     assert "| `some` | label | 100 ms | 400 ms | 5 s | 50 | 5 s | 100 MB at 1e6 |" in page
+    assert "| `score-labels` | row | 1e6 | 2 s | 2.5 s | 310 MB |" in page
+    assert "| `score-labels` | 50% `a.b` | 25% `c.d` | 12% `e.f` |" in page
     assert page.count(pages.ROUGH) == 1
     assert "| `counting` |" in page
     with pytest.raises(BenchmarkError, match="expected one heading '## Growth'"):
@@ -242,9 +253,9 @@ def test_one_command_measures_stores_draws_and_writes(tmp_path, monkeypatch):
     page.write_text(PAGE)
     arguments = ["--store", str(tmp_path / "results"), "--plot", str(tmp_path), "--markdown", str(page), "--quick"]
     assert command.main(arguments) == 0
-    assert storing.stored(tmp_path / "results").keys() == {"counting", "growth"}
+    assert storing.stored(tmp_path / "results").keys() == {"counting", "growth", "commands"}
     assert (tmp_path / "growth.svg").exists()
-    assert page.read_text().count(pages.ROUGH) == 2
+    assert page.read_text().count(pages.ROUGH) == 3
 
 
 def _row(row):
