@@ -1,4 +1,4 @@
-"""Growth from 1e4 to 1e8 units of every measure that takes data part by part: seconds, CPU seconds, peak memory.
+"""Growth from 1e4 to 1e8 units, or 1e9, of every measure that takes data part by part: seconds, CPU seconds, peak memory.
 
 There is no peer. The data of :mod:`benchmarks.streams` are written into a folder, scored from there, and deleted. Each
 point is a process of its own, which first scores a little of the same, so that loading and compiling are not counted;
@@ -24,7 +24,7 @@ from typing import Any
 from benchmarks.harness import FOLDER, BenchmarkError, Context, Row
 from benchmarks.streams import STREAMS, Stream, sizes, written
 
-SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000)
+SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
 QUICK = 2
 """Sizes that are measured where it has to be quick."""
 SMALL = 4_000

@@ -280,7 +280,7 @@ def folded(tallies: Iterator[Any], measures: Any, count: str) -> int:
 
 
 STREAMS = {
-    "labels-codes": Stream("label", 25_000_000, 2, write_codes, score_labels),
+    "labels-codes": Stream("label", 25_000_000, 2, write_codes, score_labels, most=1_000_000_000),
     "labels-tables": Stream("label", 1_000_000, 30, write_tables, score_labels, most=10_000_000),
     "events-frames": Stream("frame", PART, 2, write_frames, score_frames, needs="gnomon.suites.events.shards"),
     "skeleton-files": Stream(

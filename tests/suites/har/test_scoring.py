@@ -118,6 +118,14 @@ def test_what_is_wrong_with_tables_is_said(change, message):
         gnomon.score("har", truth, given)
 
 
+def test_a_table_with_semicolons_is_recognised(tmp_path):
+    truth, _ = drawn(20, 4)
+    path = tmp_path / "said.csv"
+    path.write_text("id;label\nw0;walking\n")
+    with pytest.raises(InputError, match="seems to be separated by semicolons, as 'id', 'label': save it with commas"):
+        gnomon.score("har", truth, str(path))
+
+
 def test_scores_that_are_not_numbers_are_refused():
     truth, _ = drawn(2, 4)
     with pytest.raises(InputError, match="row 2: a score is missing"):

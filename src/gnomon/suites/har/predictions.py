@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
+from gnomon.intake.header import separated
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.texts import natural_order, natural_ranks, rows_fingerprint
@@ -317,7 +318,7 @@ def _columns(table: pa.Table, where: str, names: Sequence[str], *, empty: bool =
     if lacking:
         raise InputError(
             f"{where}: no column {some(lacking)}; expected {', '.join(names)}, but the table has "
-            f"{some(table.column_names, show=12)}; see gnomon template har"
+            f"{some(table.column_names, show=12)}; {separated(table.column_names, lacking) or 'see gnomon template har'}"
         )
     found = {name: table[name].cast(pa.string()).combine_chunks() for name in names}
     for name, values in found.items():
