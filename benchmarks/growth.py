@@ -1,4 +1,4 @@
-"""Growth from 1e4 to 1e8 units, or 1e9, of every measure that takes data part by part: seconds, CPU seconds, peak memory.
+"""Growth of every measure that takes data part by part, from 1e4 to 1e8 units or 1e9: seconds, CPU, peak memory.
 
 There is no peer. The data of :mod:`benchmarks.streams` are written into a folder, scored from there, and deleted. Each
 point is a process of its own, which first scores a little of the same, so that loading and compiling are not counted;
