@@ -1,5 +1,6 @@
 """Columns of text: the order and the fingerprint are those of the plain functions, text by text."""
 
+import numpy as np
 import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,6 +24,24 @@ def test_ranks_name_every_text(words):
     ranks, distinct = texts.natural_ranks(pa.array(words, pa.string()))
     assert list(distinct) == sorted({word for word in words if word is not None}, key=natural_key)
     assert [None if rank < 0 else distinct[rank] for rank in ranks.tolist()] == words
+
+
+def fnv(text):
+    """FNV-1a of 64 bits, byte by byte, and the finish of splitmix64; both in whole numbers of Python."""
+    found, every = 0xCBF29CE484222325, 2**64 - 1
+    for byte in text.encode():
+        found = (found ^ byte) * 0x100000001B3 & every
+    found = (found ^ found >> 30) * 0xBF58476D1CE4E5B9 & every
+    found = (found ^ found >> 27) * 0x94D049BB133111EB & every
+    return found ^ found >> 31
+
+
+@given(st.lists(WORDS), st.integers(0, 3))
+def test_hashes_are_those_of_one_text_after_another(words, cut):
+    array = pa.array(words, pa.string())[cut:]
+    found = texts.hashes(array)
+    assert found.dtype == np.uint64
+    assert found.tolist() == [fnv(word) for word in words[cut:]]
 
 
 @given(st.integers(1, 4).flatmap(lambda width: st.lists(st.tuples(*[WORDS] * width))), st.integers(1, 4))

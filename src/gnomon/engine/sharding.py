@@ -1,8 +1,8 @@
 """Scoring of shards through the engine: a cell per shard, whose result is a part, and one evaluation per system.
 
 A shard that cannot be read fails alone: the run is partial, names it, and the same command finishes the rest once it
-is mended. A shard is known by its name, its size and its time stamp; the content that was scored has its fingerprint
-in the run.
+is mended. A shard is known by where it lies, its size and its time stamps, which are looked at again when it was read;
+the content that was scored has its fingerprint in the run. What was tallied by other code is tallied anew.
 """
 
 from __future__ import annotations
@@ -10,22 +10,29 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, overload
 
+import numpy as np
 import pyarrow as pa
 
-from gnomon.core.canonical import fingerprint
+from gnomon.core.canonical import digest, fingerprint
+from gnomon.core.errors import InputError, some
+from gnomon.core.suite import load
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.options import EngineOptions
 from gnomon.engine.plan import Node, Plan
-from gnomon.intake.shards import identity
-from gnomon.runs import parts
+from gnomon.intake.faults import shown
+from gnomon.intake.shards import identity, unchanged
+from gnomon.intake.texts import hashes
+from gnomon.runs import once, parts
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 
 TRUTH, PREDICTIONS = "truth_digest", "predictions_digest"
 """Facts of a part: fingerprints of the content of both sides."""
+ROOMS = ("core", "intake", "numerics", "measures", "runs")
 LARGE = 256 << 20
 """Bytes of a shard from which it is worth a process of its own."""
 
@@ -123,13 +130,56 @@ def _node(
     size = sum(side["bytes"] for side in known.values() if side)
     return Node(
         _named(system, name),
-        function,
-        {**settings, "shard": name, "known": known},
+        f"{__name__}:tally",
+        {**settings, "tally": function, "code": code(function), "shard": name, "known": known},
         context={"paths": paths},
         labels={"system": system, "task": name},
         limits=options.limits(),
         heavy=size > LARGE and not threaded,
     )
+
+
+def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Let the suite tally one shard, unless it is not what it was; a cell of the engine."""
+    paths, known = arguments["paths"], arguments["known"]
+    with unchanged([(paths[side], known[side]) for side in ("truth", "predictions")]):
+        load(arguments["tally"])(arguments, needs, out)
+
+
+def check_once(given: Given, outcome: Outcome, texts: Callable[[Path], pa.Array]) -> None:
+    """Refuse ids that are in several shards of the truth; their hashes are in the folders of the cells.
+
+    Parameters
+    ----------
+    given, outcome
+        A system, and what became of its cells.
+    texts
+        Reads the ids of a shard of the truth again, as they were hashed: hashes may be equal by chance.
+    """
+    paths = {_named(given.system, name): (name, truth) for name, truth, _ in given.shards}
+    shards = [paths[cell] for cell in outcome.done]
+    for one, places in once.twice(list(outcome.done.values())):
+        where: dict[str, list[str]] = {}
+        for place in places:
+            own = texts(shards[place][1])
+            for text in own.filter(pa.array(hashes(own) == np.uint64(one))).to_pylist():
+                where.setdefault(text, []).append(shards[place][0])
+        for text, names in where.items():
+            if len(names) > 1:
+                raise InputError(
+                    f"{given.where}: the id {shown(text, 80)!r} is in more than one shard of the truth: {some(names)}; "
+                    "give it in one of them"
+                )
+
+
+@cache
+def code(function: str) -> str:
+    """Return the hash of the code that a part depends on: that of its suite, and of the rooms below it."""
+    root = Path(__file__).parents[1]
+    folders = [root / room for room in ROOMS]
+    suite = function.partition(":")[0].removeprefix("gnomon.").split(".")[:2]
+    files = [path for folder in (*folders, root.joinpath(*suite)) for path in sorted(folder.rglob("*.py"))]
+    return digest(path.read_bytes() for path in files)
 
 
 def table(read: Sequence[tuple[str, Part]]) -> pa.Table:

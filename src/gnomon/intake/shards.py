@@ -9,8 +9,9 @@ An array file (``.npy``) is read in parts of a fixed size, so that its size cost
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ import numpy.typing as npt
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import natural_key
+from gnomon.intake import remote
 from gnomon.intake.npy import HeaderError, read_header
 
 SUFFIXES = (".parquet", ".npy", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".json")
@@ -32,30 +34,47 @@ def is_folder(content: Any) -> bool:
 
 
 def listed(folder: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -> dict[str, Path]:
-    """Return the shards of a folder by name, in natural order.
+    """Return the shards of a folder by name, in natural order; one behind a link is called by the path through it.
 
     Raises
     ------
     InputError
-        There is none, or two files of one name.
+        There is none, or two files of one name; a folder that cannot be read; a link that leads nowhere, or from a
+        folder into itself.
     """
     root = Path(folder)
     found: dict[str, Path] = {}
-    for here, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
-        for file in sorted(files):
-            suffix = max((s for s in suffixes if file.endswith(s)), key=len, default="")
-            if not suffix or file.startswith((".", "_")):
-                continue
-            path = Path(here, file)
-            name = path.relative_to(root).as_posix().removesuffix(suffix)
-            if name in found:
-                raise InputError(f"{root}: two shards are called {name!r}: {found[name].name} and {file}; keep one")
-            found[name] = path
+    for path in _files(root, ()):
+        suffix = max((s for s in suffixes if path.name.endswith(s)), key=len, default="")
+        if not suffix:
+            continue
+        name = path.relative_to(root).as_posix().removesuffix(suffix)
+        if name in found:
+            raise InputError(f"{root}: two shards are called {name!r}: {found[name].name} and {path.name}; keep one")
+        found[name] = path
     if not found:
         raise InputError(f"{root}: no shards: expected files that end in {', '.join(suffixes)}")
     order = sorted(found, key=lambda name: [natural_key(part) for part in name.split("/")])
     return {name: found[name] for name in order}
+
+
+def _files(folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[Path]:
+    """Give the files below a folder, its own first, by name; `above` are device and inode of the folders it lies in."""
+    try:
+        at = folder.stat()
+        with os.scandir(folder) as held:
+            inside = sorted((one for one in held if not one.name.startswith((".", "_"))), key=lambda one: one.name)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be read ({error.strerror or error}); check path and rights") from error
+    here = (at.st_dev, at.st_ino)
+    if here in above:
+        raise InputError(f"{folder}: by a link the same folder as one that it lies in, without end; remove the link")
+    if broken := [one.name for one in inside if one.is_symlink() and not os.path.exists(one.path)]:
+        raise InputError(f"{folder}: links that lead nowhere: {some(broken)}; mend or remove them")
+    yield from (Path(one.path) for one in inside if not one.is_dir())
+    for one in inside:
+        if one.is_dir():
+            yield from _files(Path(one.path), (*above, here))
 
 
 def paired(
@@ -99,15 +118,49 @@ def paired(
     ]
 
 
-def identity(path: Path | None) -> dict[str, int] | None:
-    """Return what tells whether a shard was changed since it was last read: its size and its time stamp."""
+def identity(path: Path | None) -> dict[str, Any] | None:
+    """Return what tells a shard from others and from what it was: where it lies, its size and its time stamps.
+
+    A copy of data by address is known by the address: its time stamp is made from its content.
+    """
     if path is None:
         return None
+    here = os.path.abspath(path)
+    found, at = _stat(path), remote.recorded(here)
+    known = {"at": at, "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
+    return known if at != here else {**known, "changed_ns": found.st_ctime_ns}
+
+
+@contextlib.contextmanager
+def unchanged(files: Sequence[tuple[str | os.PathLike[str] | None, Mapping[str, Any] | None]]) -> Iterator[None]:
+    """Refuse shards that are not, or no more, what :func:`identity` said of them; a machine may have its own copies.
+
+    Parameters
+    ----------
+    files
+        Paths and what is known of them; None where there is none.
+    """
+    pairs = [(Path(path), known) for path, known in files if path is not None and known is not None]
+    _check(pairs)
+    yield
+    _check(pairs)
+
+
+def _check(pairs: Sequence[tuple[Path, Mapping[str, Any]]]) -> None:
+    for path, known in pairs:
+        found = _stat(path)
+        if (found.st_size, found.st_mtime_ns) != (known["bytes"], known["modified_ns"]):
+            raise InputError(
+                f"{path}: not what it was when the command began: {found.st_size} bytes, expected {known['bytes']}, or "
+                "another time stamp; give the same command again, or keep time stamps where files are copied"
+            )
+
+
+def _stat(path: Path) -> os.stat_result:
     try:
-        found = path.stat()
+        return path.stat()
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    return {"bytes": found.st_size, "modified_ns": found.st_mtime_ns}
 
 
 @dataclass(frozen=True)

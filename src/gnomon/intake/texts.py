@@ -80,6 +80,31 @@ def rows_fingerprint(columns: Sequence[pa.Array]) -> str:
     return state.hexdigest()
 
 
+def hashes(texts: pa.Array) -> Array:
+    """Return a 64-bit hash of every text without nulls: FNV-1a over its bytes, then mixed so that all bits count alike.
+
+    Equal texts have equal hashes in every process; different ones hardly ever do (a chance of 3e-4 among 1e8 texts).
+    """
+    texts = texts.cast(pa.large_string())
+    _, offsets, data = texts.buffers()
+    ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    held = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    starts, lengths = ends[:-1], np.diff(ends)
+    found = np.full(len(texts), 0xCBF29CE484222325, dtype=np.uint64)
+    rows = np.arange(len(texts))
+    for place in range(int(lengths.max(initial=0))):
+        rows = rows[lengths[rows] > place]
+        found[rows] = (found[rows] ^ held[starts[rows] + place]) * np.uint64(0x100000001B3)
+    return mixed(found)
+
+
+def mixed(found: Array) -> Array:
+    """Return 64-bit numbers with their bits mixed, one to one (the finish of splitmix64)."""
+    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(found ^ (found >> np.uint64(31)))
+
+
 def _sorted(texts: pa.Array) -> Array:
     """Return the rows of texts by their bytes, which is the order of Python for them; equal ones keep their order."""
     if len(texts) < 2 or pc.all(pc.less_equal(texts[:-1], texts[1:])).as_py():

@@ -238,3 +238,24 @@ def test_memory_is_that_of_one_shard(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.5 * peaks[0]
+
+
+def test_a_window_in_two_shards_is_refused(tmp_path):
+    truth, said = drawn(60)
+    for side, table in (("truth", truth), ("said", said)):
+        write(tmp_path / side, table, [range(30), range(30, 60), range(10, 12)])
+    with pytest.raises(
+        InputError, match=r"the id '.* w1[01]' is in more than one shard of the truth: 'part-0', 'part-"
+    ):
+        gnomon.score("har", str(tmp_path / "truth"), {"mine": str(tmp_path / "said")}, out="none")
+
+
+def test_a_table_that_is_none_of_windows_fails_alone(tmp_path):
+    truth, said = drawn(60)
+    for side, table in (("truth", truth), ("said", said)):
+        write(tmp_path / side, table, [range(30), range(30, 60)])
+        (tmp_path / side / "notes.csv").write_text("who,what\nme,nothing\n")
+    run = gnomon.score("har", str(tmp_path / "truth"), {"mine": str(tmp_path / "said")}, out="none").runs[0]
+    assert run.coverage["windows"]["scored"] == 60
+    assert not run.coverage["complete"]
+    assert [lost["cell"] for lost in run.coverage["cells"]["missing"]] == ["mine: notes"]

@@ -5,6 +5,7 @@ Expected values: the same rows scored as one file; for codes, scikit-learn's def
 
 import itertools
 import json
+import os
 import shutil
 
 import numpy as np
@@ -184,3 +185,101 @@ def test_runs_of_shards_are_compared(codes):
     np.save(other / "ben" / "0.npy", np.zeros(4000, np.uint8))
     result = gnomon.score("labels", codes / "truth", {"mine": codes / "said", "theirs": other}, out="none")
     assert "comparison" in result.tables
+
+
+def test_a_shard_without_some_of_the_named_classes_counts_none_of_them(codes):
+    for side in ("truth", "said"):
+        path = codes / side / "ben" / "1.npy"
+        np.save(path, np.minimum(np.load(path), 1))
+    whole = gnomon.score("labels", read_codes(codes / "truth"), {"mine": read_codes(codes / "said")}, out="none")
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none")
+    assert found.runs[0].coverage["complete"]
+    assert values(found.runs[0]) == values(whole.runs[0])
+    names = ["sit", "walk", "run", "fly", "swim"]
+    (codes / "truth" / "classes.json").write_text(json.dumps({"classes": names, "ignore": 4}))
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none")
+    assert found.runs[0].coverage["rows"]["scored"] == 24_000
+
+
+def test_names_with_dots_are_names(codes):
+    """The same arrays under other names: the same counts, of the same classes, without the one to be ignored."""
+    (codes / "truth" / "classes.json").write_text(json.dumps({"classes": list(NAMES), "ignore": 2}))
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none").runs[0]
+    for path in [*codes.glob("truth/*/*.npy"), *codes.glob("said/*/*.npy")]:
+        path.rename(path.with_name(f"scan.{path.name}"))
+    dotted = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none").runs[0]
+    assert values(dotted) == values(found)
+    assert dotted.coverage["rows"] == found.coverage["rows"]
+
+
+def stamped(folder):
+    """Give all files of a folder one time stamp, as archives and reproducible builds do."""
+    for path in folder.rglob("*.*"):
+        os.utime(path, ns=(10**18, 10**18))
+
+
+def test_systems_whose_files_have_one_size_and_one_time_stamp_are_told_apart(codes):
+    shutil.copytree(codes / "said", codes / "other")
+    for path in (codes / "other").rglob("*.npy"):
+        np.save(path, 2 - np.load(path))
+    stamped(codes)
+    asked = {"out": str(codes / "runs")}
+    alone = [
+        gnomon.score("labels", codes / "truth", {"mine": codes / name}, out="none").runs[0]
+        for name in ("said", "other")
+    ]
+    both = gnomon.score("labels", codes / "truth", {"a": codes / "said", "b": codes / "other"}, **asked).runs
+    after = gnomon.score("labels", codes / "truth", {"b": codes / "other"}, **asked).runs
+    assert [values(run) for run in both] == [values(run) for run in alone]
+    assert values(after[0]) == values(alone[1]) != values(alone[0])
+
+
+def test_an_id_in_two_shards_is_refused(tmp_path):
+    truth, said = rows()
+    for name, columns in (("truth", truth), ("said", said)):
+        spread(tmp_path / name, columns, (0, 100, 200, 300), parquet)
+        shutil.copy(tmp_path / name / "part1.parquet", tmp_path / name / "again.parquet")
+    message = r"the id '.*' is in more than one shard of the truth: 'again', 'part1'; give it in one of them"
+    with pytest.raises(InputError, match=message):
+        gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"}, out="none")
+
+
+def test_a_group_is_in_all_shards_or_in_none(tmp_path):
+    truth, said = rows()
+    spread(tmp_path / "truth", truth, (0, 100, 200, 300), parquet)
+    spread(tmp_path / "said", said, (0, 100, 200, 300), parquet)
+    path = tmp_path / "truth" / "part1.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["group"]), path)
+    with pytest.raises(InputError, match=r"shard 'part2' has a column 'group' and 'part1' has none; give it in all"):
+        gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"}, out="none")
+
+
+def test_a_shard_that_changes_before_it_is_read_is_not_scored(codes, monkeypatch):
+    from gnomon.engine import sharding
+
+    made = sharding._node
+
+    def late(*arguments):
+        node = made(*arguments)
+        if node.labels["task"] == "ben/1":
+            np.save(codes / "said" / "ben" / "1.npy", np.zeros(4001, np.uint8))
+        return node
+
+    monkeypatch.setattr(sharding, "_node", late)
+    found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none").runs[0]
+    assert not found.coverage["complete"]
+    (lost,) = found.coverage["cells"]["missing"]
+    assert "1.npy: not what it was when the command began: 4129 bytes, expected 4128" in lost["why"]
+
+
+def test_what_other_code_tallied_is_tallied_anew(codes, monkeypatch):
+    from gnomon.engine import sharding
+
+    asked = {"out": str(codes / "runs"), "executor": "inline"}
+    gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
+    stored = len(list((codes / "runs" / "store").rglob("part.json")))
+    gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
+    assert len(list((codes / "runs" / "store").rglob("part.json"))) == stored == 6
+    monkeypatch.setattr(sharding, "code", lambda function: "other")
+    gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
+    assert len(list((codes / "runs" / "store").rglob("part.json"))) == 12

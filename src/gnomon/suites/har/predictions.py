@@ -106,10 +106,17 @@ class Truth:
 
     def fingerprint(self) -> str:
         """Name the windows by what they are: metric, dataset, id, label, subject and recording of each."""
+        return rows_fingerprint([*self._tasks(), self.ids, self.labels, self.subjects, self.recordings])
+
+    def names(self) -> pa.Array:
+        """Return metric, dataset and id of every window as one text."""
+        return pc.binary_join_element_wise(*self._tasks(), self.ids, " ")
+
+    def _tasks(self) -> list[pa.Array]:
+        """Return the metric and the dataset of every window."""
         sizes = [rows.stop - rows.start for rows in self.tasks.values()]
         place = pa.array(np.repeat(np.arange(len(sizes)), sizes))
-        metric, dataset = (pa.array(names, pa.string()).take(place) for names in zip(*self.tasks, strict=True))
-        return rows_fingerprint([metric, dataset, self.ids, self.labels, self.subjects, self.recordings])
+        return [pa.array(names, pa.string()).take(place) for names in zip(*self.tasks, strict=True)]
 
 
 def read_truth(options: ScoreOptions) -> Truth:
@@ -316,9 +323,10 @@ def _datasets(ids: pa.Array, truth: Truth, where: str) -> pa.Array:
 def _columns(table: pa.Table, where: str, names: Sequence[str], *, empty: bool = False) -> dict[str, pa.Array]:
     lacking = [name for name in names if name not in table.column_names]
     if lacking:
+        hint = separated(table.column_names, lacking) or "see gnomon template har"
         raise InputError(
             f"{where}: no column {some(lacking)}; expected {', '.join(names)}, but the table has "
-            f"{some(table.column_names, show=12)}; {separated(table.column_names, lacking) or 'see gnomon template har'}"
+            f"{some(table.column_names, show=12)}; {hint}"
         )
     found = {name: table[name].cast(pa.string()).combine_chunks() for name in names}
     for name, values in found.items():

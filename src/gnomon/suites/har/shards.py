@@ -1,7 +1,7 @@
 """Folders of shards: tables of windows, tallied one at a time.
 
 A shard (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.npz``) is read and aligned by metric, dataset and id, like a
-file that is given alone; windows have to be distinct within a shard. All shards of the truth have a column ``metric``,
+file that is given alone; a window is in one shard. All shards of the truth have a column ``metric``,
 or none has.
 
 Under zs-closed, scores over training labels are masked to what the whole truth of a dataset holds, so its labels are
@@ -26,7 +26,8 @@ from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
 from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.tables import read_table
-from gnomon.runs import parts
+from gnomon.intake.texts import hashes
+from gnomon.runs import once, parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
@@ -34,6 +35,7 @@ from gnomon.suites.har import export, scoring
 from gnomon.suites.har.counted import Counted
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.predictions import CLOSED, read_answers, read_truth
+from gnomon.suites.har.predictions import TRUTH as COLUMNS
 from gnomon.suites.har.vocabulary import TEST_LABELS, asked_of
 
 SUFFIXES = (".parquet", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
@@ -85,6 +87,8 @@ def _surveyed(truth: Mapping[str, Path], options: ScoreOptions) -> dict[str, Any
         except InputError:  # its cell says so
             continue
         if with_metric is None:
+            if not set(COLUMNS) <= set(table.column_names):  # no truth, as its cell says
+                continue
             with_metric = "metric" in table.column_names
         if not with_metric and options.metric != CLOSED:
             break
@@ -122,6 +126,7 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
         TRUTH: truth.fingerprint(),
         PREDICTIONS: table_digest(scoring.table(answers)),
     }
+    once.write(hashes(truth.names()), out)
     parts.write(replace(scoring.tallied(answers), facts=facts), out)
 
 
@@ -129,6 +134,7 @@ def _evaluation(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome
     """Fold the parts of a system."""
     if not read:
         raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
+    sharding.check_once(given, outcome, lambda path: read_truth(replace(options, truth=str(path))).names())
     about: list[tuple[str, Part]] = []
 
     def every() -> Iterator[Part]:

@@ -1,7 +1,7 @@
 """Folders of shards: tables, or plain arrays of class codes, tallied one at a time.
 
 A shard of tables (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.npz``) is read and aligned by id, like a file that
-is given alone; ids have to be distinct within a shard. A shard of codes (``.npy``) holds an integer per sample on both
+is given alone; an id is in one shard. A shard of codes (``.npy``) holds an integer per sample on both
 sides, in the same order; its group is the folder it is in, or itself where it is in none. ``classes.json`` beside the
 truth names the codes: a list of names, or ``{"classes": [...], "ignore": CODE}``.
 """
@@ -26,8 +26,9 @@ from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
 from gnomon.intake import shards
 from gnomon.intake.documents import read_json
 from gnomon.intake.sources import Source, systems
+from gnomon.intake.texts import hashes
 from gnomon.measures import classification
-from gnomon.runs import parts
+from gnomon.runs import once, parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
@@ -44,10 +45,10 @@ SETTINGS = ("group", "slice", "missing", "extra", "separator")
 def score(options: ScoreOptions) -> Job:
     """Plan a cell per shard and system."""
     truth = shards.listed(options.truth, SUFFIXES)
-    kinds = {path.name.removeprefix(path.name.partition(".")[0]) for path in truth.values()}
-    codes = kinds == {CODES}
-    if CODES in kinds and not codes:
-        raise InputError(f"{options.truth}: arrays of codes beside tables ({some(sorted(kinds))}): keep one kind")
+    tables = [path.name for path in truth.values() if not path.name.endswith(CODES)]
+    codes = not tables
+    if tables and len(tables) < len(truth):
+        raise InputError(f"{options.truth}: arrays of codes beside tables ({some(tables)}): keep one kind")
     if codes and (options.slice or options.group or options.separator):
         raise InputError("arrays of codes have no columns: give tables for --slice, --group and --separator")
     given = []
@@ -73,21 +74,24 @@ def score(options: ScoreOptions) -> Job:
 def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Tally one shard; a cell of the engine."""
     del needs
-    paths = arguments["paths"]
-    tallied = _codes if Path(paths["truth"]).name.endswith(CODES) else _tables
-    parts.write(tallied(arguments, Path(paths["truth"]), paths["predictions"]), out)
+    truth, predictions = Path(arguments["paths"]["truth"]), arguments["paths"]["predictions"]
+    if truth.name.endswith(CODES):
+        parts.write(_codes(arguments, truth, predictions), out)
+    else:
+        parts.write(_tables(arguments, truth, predictions, out), out)
 
 
-def _tables(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -> Part:
+def _tables(arguments: Mapping[str, Any], truth: Path, predictions: str | None, out: Path) -> Part:
     given: dict[str, Any] = {name: tuple(v) if isinstance(v := arguments[name], list) else v for name in SETTINGS}
     options = ScoreOptions(truth=str(truth), predictions=(), **given)
     read = files.read_truth(options)
     empty = pa.table({files.ID: pa.array([], pa.string()), files.LABEL: pa.array([], read.labels.type)})
     source = Source(arguments["shard"], predictions if predictions is not None else empty)
     aligned = files.read_predictions(source, read, options)
+    once.write(hashes(read.ids), out)
     part = scoring.tallied(read, aligned, options)
     digests = {TRUTH: part.facts["truth"], PREDICTIONS: table_digest(scoring.scored(read, aligned))}
-    return replace(part, facts={**part.facts, **digests})
+    return replace(part, facts={**part.facts, "coded": False, **digests})
 
 
 def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -> Part:
@@ -96,9 +100,8 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
     names = arguments["names"] or {}
     sides = shards.Plain.open(truth), shards.Plain.open(Path(predictions)) if predictions is not None else None
     found = streaming.count(*sides, ignore=names.get("ignore"))
-    table = found.table
-    classes = _classes(table, names.get("classes"), truth, predictions)
-    table = table[: len(classes), : len(classes) + 1]
+    classes = _classes(found.table, names.get("classes"), truth, predictions)
+    table = _sized(found.table, len(classes))
     missing = int(table[:, 0].sum())
     if arguments["missing"] == "skip":
         table[:, 0] = 0
@@ -120,6 +123,7 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
         "true_classes": [name for name, is_used in zip(classes, used[0], strict=True) if is_used],
         "predicted_classes": [name for name, is_used in zip(classes, used[1], strict=True) if is_used],
         "grouped": True,
+        "coded": True,
         "rows": rows,
         TRUTH: found.truth,
         PREDICTIONS: found.predictions,
@@ -139,6 +143,14 @@ def _classes(table: Array, names: Sequence[str] | None, truth: Path, predictions
             f"{where}: code {top - 1}, but {NAMES} names {len(names)} classes; add its name, or correct it"
         )
     return tuple(names)
+
+
+def _sized(table: Array, classes: int) -> Array:
+    """Return the counts of some classes, zeros where nothing was counted; the first column has no prediction."""
+    found = np.zeros((classes, classes + 1), dtype=table.dtype)
+    part = table[:classes, : classes + 1]
+    found[: part.shape[0], : part.shape[1]] = part
+    return found
 
 
 def _counts(table: Array, classes: tuple[str, ...]) -> tuple[Tallies, Ledger]:
@@ -182,11 +194,19 @@ def _evaluation(
     """Fold the parts of a system."""
     if not read:
         raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
-    whole = parts.folded([part for _, part in read], {"confusion": ("truth", "predicted", "count")})
     every = [part.facts for _, part in read]
+    grouped = {facts["grouped"]: name for (name, _), facts in zip(read, every, strict=True)}
+    if len(grouped) > 1:
+        raise InputError(
+            f"{options.truth}: shard {grouped[True]!r} has a column {files.GROUP!r} and {grouped[False]!r} has none; "
+            "give it in all of them, or in none"
+        )
+    if not any(facts["coded"] for facts in every):
+        sharding.check_once(given, outcome, lambda path: files.read_truth(replace(options, truth=str(path))).ids)
+    whole = parts.folded([part for _, part in read], {"confusion": ("truth", "predicted", "count")})
     facts = {
         "sets": every[0]["sets"],
-        "grouped": all(facts["grouped"] for facts in every),
+        "grouped": every[0]["grouped"],
         **{key: _union([facts[key] for facts in every]) for key in ("true_classes", "predicted_classes")},
         "rows": {name: sum(facts["rows"][name] for facts in every) for name in every[0]["rows"]},
     }
