@@ -4,6 +4,7 @@ Truth and prediction are ``uint8``, so that 1e9 labels are 2 GB, all of which ar
 ``gnomon.score`` in a process that has scored something before; what starting Python and loading kernels costs is shown
 beside it. Not cached means that the files were dropped from the page cache; how much the process then really read from
 the disk is asked of the system. A plain read goes through the same files in the same order and does nothing with them.
+Each has three turns, of which the best counts; the process may use two cores.
 """
 
 import json
@@ -19,12 +20,14 @@ import numpy as np
 from acceptance.support import Promise
 
 LABELS, SHARDS, CLASSES = 1_000_000_000, 20, 13
-MB, GB = 1e6, 1e9
+TURNS, GB = 3, 1e9
 CHILD = """
-import json, resource, sys, time
+import json, os, sys, time
 begun = time.perf_counter()
+os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 import gnomon
-from acceptance.billion_labels import dropped, from_disk, plain_read
+from acceptance.billion_labels import TURNS, dropped, from_disk, plain_read
+from benchmarks.growth import peak_mb
 folder = sys.argv[1]
 def score(name=""):
     sides = f"{folder}/{name}truth", {"mine": f"{folder}/{name}said"}
@@ -38,11 +41,10 @@ def timed(key, work):
     found[key] = time.perf_counter() - begun
     found[key + " from disk"] = from_disk() - before
     return result
-score()
-result = timed("cached", score)
-for turn in range(2):
-    timed(f"again {turn}", score)
-for turn in range(2):
+result = score()
+for turn in range(TURNS):
+    timed(f"cached {turn}", score)
+for turn in range(TURNS):
     dropped(folder)
     timed(f"plain {turn}", lambda: plain_read(folder))
     dropped(folder)
@@ -50,7 +52,7 @@ for turn in range(2):
 run = result.runs[0]
 found["scored"] = run.coverage["rows"]["scored"]
 found["accuracy"] = run.find("accuracy").value
-found["memory"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+found["memory"] = peak_mb()
 print(json.dumps(found))
 """
 
@@ -120,21 +122,15 @@ def main() -> None:
     promise.figure("labels scored", f"{found['scored']:,}", f"{LABELS:,}", found["scored"] == LABELS)
     same = abs(found["accuracy"] - accuracy) < 1e-12
     promise.figure("accuracy", found["accuracy"], f"{accuracy:.12g}, counted while writing", same)
-    promise.at_most("memory, MB", found["memory"] / MB, 1000)
-    best = min(found[name] for name in ("cached", "again 0", "again 1"))
-    promise.at_least("cached, GB/s of both arrays", size / best / GB, 2)
+    promise.at_most("memory, MB", found["memory"], 1000)
+    best = {key: min(found[f"{key} {turn}"] for turn in range(TURNS)) for key in ("cached", "plain", "uncached")}
+    promise.at_least("cached, GB/s of both arrays", size / best["cached"] / GB, 2)
     print(f"   loading Python, gnomon and kernels, and a million labels: {found['loaded']:.2f} s")
-    ratios = []
-    for turn in range(2):
+    for turn in range(TURNS):
         plain, ours = found[f"plain {turn}"], found[f"uncached {turn}"]
-        read = found[f"uncached {turn} from disk"]
-        print(
-            f"   not cached: {size / ours / GB:.2f} GB/s, plain read {size / plain / GB:.2f} GB/s; "
-            f"{read / GB:.2f} of {size / GB:.2f} GB came from the disk"
-        )
-        ratios.append((plain / ours, read / size))
-    ratio, share = max(ratios)
-    promise.at_least("not cached, share of the rate of a plain read", ratio, 0.8)
+        print(f"   not cached: {size / ours / GB:.2f} GB/s, plain read {size / plain / GB:.2f} GB/s")
+    promise.at_least("not cached, share of the rate of a plain read", best["plain"] / best["uncached"], 0.8)
+    share = min(found[f"uncached {turn} from disk"] for turn in range(TURNS)) / size
     promise.at_least("not cached, share that came from the disk", share, 0.9)
     promise.close()
 

@@ -2,9 +2,9 @@
 
 A stream writes shards and scores a folder of them. Some go through a suite, from files to scores with their intervals
 (``labels-codes``, ``labels-tables``, ``events-frames``, ``skeleton-files``); the others fold tallies of cases that are
-read from array files (``points``, ``ward``, ``pose``), without intervals. At least four shards are written, so that
-there always are groups; the larger the data the more of them there are, none larger than a stream says. Retrieval
-compares every query with every candidate: it grows with the square, and is not here.
+read from array files, without intervals. At least four shards are written, so that there always are groups; the larger
+the data the more of them there are, none larger than a stream says. Retrieval compares every query with every
+candidate: it grows with the square, and is not here.
 """
 
 from __future__ import annotations
@@ -269,6 +269,50 @@ def score_poses(folder: Path) -> int:
     return folded(files(), MEASURES, "n") * JOINTS
 
 
+def write_vectors(folder: Path, number: int, size: int) -> int:
+    """Vectors of 24 numbers as ``.npy``, truth first."""
+    rng, rows = generator(0, "growth", "vectors", str(number)), -(-size // JOINTS)
+    truth = rng.standard_normal((rows, JOINTS), np.float32)
+    np.save(folder / f"{number:05d}.npy", np.stack([truth, truth + 0.3 * rng.standard_normal(truth.shape, np.float32)]))
+    return truth.size
+
+
+def score_vectors(folder: Path) -> int:
+    """Tally files, one after another."""
+    from gnomon.core.signals import Vectors
+    from gnomon.measures.regression import R2, Mae, Rmse
+
+    measures = (R2(), Mae(), Rmse())
+
+    def files() -> Iterator[Any]:
+        for path in sorted(folder.glob("*.npy")):
+            yield measures[0].tally(*map(Vectors, np.load(path, allow_pickle=False)))
+
+    return folded(files(), measures, "n") * JOINTS
+
+
+def write_sets(folder: Path, number: int, size: int) -> int:
+    """Sets of 13 labels as ``.npy``, truth first; about a quarter of the labels are in a set."""
+    rng = generator(0, "growth", "sets", str(number))
+    truth = rng.integers(0, 4, (size, CLASSES), np.uint8) == 0
+    np.save(folder / f"{number:05d}.npy", np.stack([truth, truth ^ (rng.integers(0, 8, truth.shape, np.uint8) == 0)]))
+    return size
+
+
+def score_sets(folder: Path) -> int:
+    """Tally files, one after another."""
+    from gnomon.core.signals import LabelSets
+    from gnomon.measures.multilabel import MEASURES
+
+    names = tuple(map(str, range(CLASSES)))
+
+    def files() -> Iterator[Any]:
+        for path in sorted(folder.glob("*.npy")):
+            yield MEASURES[0].tally(*(LabelSets(own, names) for own in np.load(path, allow_pickle=False)))
+
+    return folded(files(), MEASURES, "n")
+
+
 def folded(tallies: Iterator[Any], measures: Any, count: str) -> int:
     """Score the sum of tallies by all measures of a family; return what they counted."""
     from gnomon.core.tallies import Tallies
@@ -289,4 +333,6 @@ STREAMS = {
     "points": Stream("point", PART, 2, write_points, score_points),
     "ward": Stream("event", 100_000, 34, write_stretches, score_stretches),
     "pose": Stream("joint", PART, 24, write_poses, score_poses),
+    "vectors": Stream("number", PART, 8, write_vectors, score_vectors),
+    "sets": Stream("set", PART, 2 * CLASSES, write_sets, score_sets),
 }
