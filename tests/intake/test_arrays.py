@@ -97,7 +97,7 @@ def test_headers_of_other_writers_are_read(tmp_path, header):
 
 VALUE = bytes(8)
 REFUSED = {
-    "object": (npy(plain("|O"), VALUE), "object array and would need pickle; save ids as a unicode array"),
+    "object": (npy(plain("|O"), VALUE), "object array and would need pickle; save numbers as an array of numbers"),
     "structured": (npy("{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", VALUE), "structured"),
     "void": (npy(plain("|V8"), VALUE), "expected numbers, booleans or text"),
     "alias": (npy(plain("float64"), VALUE), "expected numbers, booleans or text"),
@@ -114,9 +114,9 @@ REFUSED = {
     "repeated key": (npy("{'descr': '<f8', 'descr': '<f8', 'shape': (1,), }", VALUE), "cannot be parsed"),
     "shape as order": (npy("{'descr': '<f8', 'fortran_order': (1,), 'shape': (1,), }", VALUE), "cannot be parsed"),
     "long header": (npy(plain() + " " * 100_000, VALUE, 2), "header of"),
-    "blank header": (npy(" " * 60_000, VALUE), "cannot be parsed"),
+    "blank header": (npy(" " * 60_000, VALUE), "cannot be parsed; save it with numpy.savez"),
     "cut header": (npy(plain())[:20], "ends inside its header"),
-    "no magic": (b"x" * 100, "does not start like a NumPy array"),
+    "no magic": (b"x" * 100, "does not start like a NumPy array; save it with numpy.savez"),
     "version": (npy(plain(), VALUE, 9), "does not start like a NumPy array"),
     "code point": (npy(plain("<U1"), (0x110000).to_bytes(4, "little")), "not valid Unicode"),
     "surrogate": (npy(plain(">U1"), (0xD800).to_bytes(4, "big")), "not valid Unicode"),

@@ -140,12 +140,32 @@ def test_answers_that_are_no_file(web, cache, status, kind, said):
 
 def test_a_transfer_that_is_cut_off(web, cache):
     url = web.put("/a.csv", b"half of it", "1", length=1000)
-    with pytest.raises(WorkError, match=r"the transfer was cut off \(.*\); give the same command again"):
+    said = (
+        r"a\.csv: the transfer was cut off \(the answer ended after 10 of 1,000 bytes\); give the same command again$"
+    )
+    with pytest.raises(WorkError, match=said):
         remote.local(url)
     assert not published(cache)
     web.put("/a.csv", b"all of it", "1")
     assert remote.local(url).read_bytes() == b"all of it"
     assert not list(cache.glob("*/draft-*"))
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        (b"12", r"the transfer was cut off \(the answer ended after 2 of 3 bytes\)"),
+        (b"12345", r"a\.csv: 5 bytes came, expected 3; give the same command again$"),
+    ],
+)
+def test_more_or_less_than_was_announced(memory, cache, monkeypatch, body, said):
+    url = memory("/a.csv", b"123")
+    monkeypatch.setattr(
+        type(fsspec.filesystem("memory")), "get_file", lambda _, path, target, **more: Path(target).write_bytes(body)
+    )
+    with pytest.raises(WorkError, match=said):
+        remote.local(url)
+    assert not published(cache)
 
 
 def test_a_body_that_never_comes(web, cache, monkeypatch):
@@ -253,6 +273,101 @@ def test_a_folder_of_a_web_server_by_its_list(web):
     assert sum(path.is_file() for path in folder.rglob("*")) == 2
     assert remote.local(f"{web.url}/day/") == folder
     assert web.fetched("/day/a.csv") == 1
+
+
+@pytest.fixture
+def said(web):
+    """A folder of a web server with four shards of known versions; gives its address."""
+    names = ("a.npy", "b.npy", "c.npy", "x y/d.npy")
+    pages = {"/said/": ("a.npy", "b.npy", "c.npy", "x%20y/"), "/said/x y/": ("d.npy",)}
+    for path, links in pages.items():
+        web.put(path, "".join(f'<a href="{link}">.</a>' for link in links).encode())
+        web.answers[path].headers["Content-Type"] = "text/html"
+    for name in names:
+        web.put(f"/said/{name}", name.encode(), "1")
+    return f"{web.url}/said/"
+
+
+FAULTS = {
+    "404": (
+        {"status": 404},
+        InputError,
+        "nothing there (HTTP 404); put it there, or take it out of what the folder lists",
+    ),
+    "403": ({"status": 403}, InputError, "the server lets nobody in without rights (HTTP 403); check the credentials"),
+    "503": ({"status": 503}, WorkError, "the server cannot answer (HTTP 503); give the same command again later"),
+    "cut": (
+        {"length": 99},
+        WorkError,
+        "the transfer was cut off (the answer ended after 4 of 99 bytes); give the same command again",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ["b.npy", "x y/d.npy"])
+@pytest.mark.parametrize(("how", "kind", "words"), FAULTS.values(), ids=FAULTS)
+def test_a_file_of_a_folder_that_fails_is_named(web, said, cache, how, kind, words, name):
+    web.put(f"/said/{name}", b"half", "2", **how)
+    with pytest.raises(kind) as caught:
+        remote.local(said)
+    assert str(caught.value) == f"{said}: {name}: {words}"
+    assert not list(cache.glob("*/*.json")), "a folder is there whole or not at all"
+
+
+def test_a_folder_in_a_folder_that_fails_is_named(web, said):
+    web.answers["/said/x y/"].length = 1000
+    with pytest.raises(WorkError) as caught:
+        remote.local(said)
+    assert str(caught.value) == (
+        f"{said}: x y/: the transfer was cut off (the answer ended too early); give the same command again"
+    )
+
+
+def test_several_files_that_fail_are_named_together(web, said):
+    for name in ("c.npy", "a.npy", "x y/d.npy"):
+        web.answers[f"/said/{name}"].status = 404
+    with pytest.raises(InputError) as caught:
+        remote.local(said)
+    assert str(caught.value) == f"{said}: a.npy: {FAULTS['404'][2]}; 2 more failed: 'c.npy', 'x y/d.npy'"
+
+
+def test_what_came_of_a_folder_is_not_fetched_again(web, said, cache):
+    web.put("/said/b.npy", b"half", "1", length=99)
+    for _ in range(2):
+        with pytest.raises(WorkError, match=r"/said/: b\.npy: the transfer was cut off"):
+            remote.local(said)
+    web.put("/said/b.npy", b"b.npy", "1")
+    web.put("/said/c.npy", b"new", "2")
+    folder = remote.local(said)
+    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert found == {"a.npy": b"a.npy", "b.npy": b"b.npy", "c.npy": b"new", "x y/d.npy": b"x y/d.npy"}
+    counts = {name: web.fetched(f"/said/{name}") for name in found}
+    assert counts == {"a.npy": 1, "b.npy": 3, "c.npy": 2, "x y/d.npy": 1}, "what changed in between comes again"
+    assert not list(cache.glob("*/begun"))
+
+
+def test_what_came_of_a_folder_in_no_known_version_is_fetched_again(web, said):
+    web.put("/said/a.npy", b"one")
+    web.put("/said/b.npy", b"half", "1", length=99)
+    with pytest.raises(WorkError, match="b\\.npy"):
+        remote.local(said)
+    web.put("/said/a.npy", b"two")
+    web.put("/said/b.npy", b"whole", "1")
+    folder = remote.local(said)
+    assert ((folder / "a.npy").read_bytes(), (folder / "b.npy").read_bytes()) == (b"two", b"whole")
+
+
+def test_a_folder_of_a_server_that_is_down_is_given_up(web, said):
+    """Every body is refused: only so many are asked for that a large folder does not keep one waiting."""
+    names = [f"{number:03}.npy" for number in range(100)]
+    web.put("/said/", "".join(f'<a href="{name}">.</a>' for name in names).encode())
+    web.answers["/said/"].headers["Content-Type"] = "text/html"
+    for name in names:
+        web.put(f"/said/{name}", b"x", "1", status=503)
+    with pytest.raises(WorkError, match=r"HTTP 503.* more failed"):
+        remote.local(said)
+    asked = sum(web.asked["HEAD", f"/said/{name}"] for name in names)
+    assert fetching.MOST_FAULTS <= asked <= fetching.MOST_FAULTS + fetching.AT_ONCE
 
 
 class Listing:
@@ -395,6 +510,23 @@ def test_a_process_that_is_killed_leaves_nothing_half(web, cache):
     web.answers["/a.csv"].delay = 0
     assert remote.local(url).read_bytes() == b"killed" * 100
     assert not list(cache.glob("*/draft-*"))
+
+
+@pytest.mark.kill
+def test_a_process_that_is_killed_leaves_whole_files_of_a_folder(web, said, cache):
+    web.answers["/said/b.npy"].delay = 30.0
+    process = subprocess.Popen([sys.executable, "-c", FETCH, said], **_piped())
+    until = time.monotonic() + SECONDS
+    while len([path for path in cache.glob("*/begun/*") if path.suffix != ".half"]) < 3:
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not list(cache.glob("*/*.json"))
+    web.answers["/said/b.npy"].delay = 0
+    folder = remote.local(said)
+    assert (folder / "b.npy").read_bytes() == b"b.npy"
+    assert [web.fetched(f"/said/{name}") for name in ("a.npy", "b.npy", "c.npy", "x y/d.npy")] == [1, 2, 1, 1]
 
 
 def test_a_copy_stays_while_anybody_uses_it(web, cache):

@@ -31,6 +31,54 @@ def test_two_files_of_one_name_and_none_at_all(folder, tmp_path):
         shards.listed(folder, (".bin",))
 
 
+def test_links_are_followed(folder, tmp_path_factory):
+    """Rooms that lie on another disk count, also two by the same one, and a shard that is a link itself."""
+    rooms = tmp_path_factory.mktemp("rooms")
+    for name in ("far/1.npy", "far/deep/2.npy", "lone.npy"):
+        (rooms / name).parent.mkdir(parents=True, exist_ok=True)
+        (rooms / name).touch()
+    (folder / "c").symlink_to(rooms / "far")
+    (folder / "b2").symlink_to(rooms / "far")
+    (folder / "b" / "11.npy").symlink_to(rooms / "lone.npy")
+    (folder / "_old").symlink_to(rooms / "far")
+    found = shards.listed(folder)
+    assert list(found) == ["a", "a2", "b/9", "b/10", "b/11", "b2/1", "b2/deep/2", "c/1", "c/deep/2"]
+    assert found["c/deep/2"] == folder / "c/deep/2.npy"
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "said"),
+    [
+        ("room", "gone", r": links that lead nowhere: 'room'; mend or remove them$"),
+        ("b/7.npy", "gone.npy", r"/b: links that lead nowhere: '7\.npy'; mend or remove them$"),
+        ("self", "self", r": links that lead nowhere: 'self'"),
+        ("b/up", "..", r"/b/up: by a link the same folder as one that it lies in, without end; remove the link$"),
+        ("b/here", ".", r"/b/here: by a link the same folder"),
+        ("above", "../..", r"/above/.*: by a link the same folder"),
+    ],
+)
+def test_links_that_lead_nowhere_or_round(tmp_path, link, target, said):
+    (tmp_path / "in" / "root" / "b").mkdir(parents=True)
+    root = tmp_path / "in" / "root"
+    (root / "b" / "1.npy").touch()
+    (root / ".#edited").symlink_to("nowhere")
+    assert list(shards.listed(root)) == ["b/1"], "what begins with a dot is left alone"
+    (root / link).symlink_to(target)
+    with pytest.raises(InputError, match=said):
+        shards.listed(root)
+
+
+def test_a_folder_that_cannot_be_read_is_an_error(folder, monkeypatch):
+    def scandir(path, *, real=os.scandir):
+        if os.fspath(path).endswith("/b"):
+            raise PermissionError(13, "Permission denied")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    with pytest.raises(InputError, match=r"/b: cannot be read \(Permission denied\); check path and rights$"):
+        shards.listed(folder)
+
+
 def test_pairs(tmp_path):
     truth = {name: tmp_path / name for name in ("a", "b")}
     both = {"a": tmp_path / "x", "c": tmp_path / "y"}
@@ -78,6 +126,25 @@ def test_an_array_is_read_in_parts(tmp_path):
 def test_damaged_arrays_are_refused(tmp_path, change, said):
     np.save(tmp_path / "a.npy", np.arange(9))
     (tmp_path / "a.npy").write_bytes(change((tmp_path / "a.npy").read_bytes()))
+    with pytest.raises(InputError, match=said):
+        shards.Plain.open(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"nothing", r"a\.npy: does not start like a NumPy array; save it with numpy\.save$"),
+        (b"\x93NUMPY\x01\x00\x02\x00{}", r"a\.npy: has a header that cannot be parsed; save it with numpy\.save$"),
+        (
+            None,
+            r"is an object array and would need pickle; save numbers as .*astype\(int\).*, text as .*astype\(str\)\)$",
+        ),
+    ],
+)
+def test_advice_fits_a_file_of_one_array(tmp_path, data, said):
+    np.save(tmp_path / "a.npy", np.array([1, None], dtype=object), allow_pickle=True)
+    if data is not None:
+        (tmp_path / "a.npy").write_bytes(data)
     with pytest.raises(InputError, match=said):
         shards.Plain.open(tmp_path / "a.npy")
 

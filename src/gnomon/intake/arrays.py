@@ -73,7 +73,7 @@ def _read_member(
     where = f"array {shown(info.filename.removesuffix(SUFFIX), 80)!r}"
     with guarded(path, f"{where} cannot be read"), archive.open(info) as member:
         try:
-            header = read_header(member, objects=pickled is not None)
+            header = read_header(member, objects=pickled is not None, writer="numpy.savez")
             if pickled is not None and header.dtype.hasobject:
                 return _objects(_fill(member, info.file_size - header.length).tobytes(), header, pickled)
             _check_size(header, info.file_size)

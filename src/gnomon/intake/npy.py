@@ -38,8 +38,17 @@ class Header(NamedTuple):
     length: int
 
 
-def read_header(file: IO[bytes], *, objects: bool = False) -> Header:
+def read_header(file: IO[bytes], *, objects: bool = False, writer: str = "numpy.save") -> Header:
     """Read the header of an array and leave the file at its first value.
+
+    Parameters
+    ----------
+    file
+        A file of one array, or a member of an archive of arrays.
+    objects
+        Also take arrays of objects.
+    writer
+        What writes such files, for messages.
 
     Raises
     ------
@@ -48,13 +57,13 @@ def read_header(file: IO[bytes], *, objects: bool = False) -> Header:
     """
     start = file.read(8)
     if start[:6] != _MAGIC or len(start) < 8 or start[6] not in (1, 2, 3) or start[7]:
-        raise HeaderError("does not start like a NumPy array; save it with numpy.savez")
+        raise HeaderError(f"does not start like a NumPy array; save it with {writer}")
     width = 2 if start[6] == 1 else 4
     size = int.from_bytes(_exactly(file, width), "little")
     if size > _LONGEST:
         raise HeaderError(f"has a header of {size} bytes, expected at most {_LONGEST}; save a plain array")
     text = _exactly(file, size).decode("utf-8" if start[6] == 3 else "latin-1")
-    dtype, shape, fortran = _parse(text, objects)
+    dtype, shape, fortran = _parse(text, objects, writer)
     return Header(dtype, shape, fortran, 8 + width + size)
 
 
@@ -94,14 +103,14 @@ def _exactly(file: IO[bytes], size: int) -> bytes:
     return data
 
 
-def _parse(text: str, objects: bool) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
+def _parse(text: str, objects: bool, writer: str) -> tuple[np.dtype[Any], tuple[int, ...], bool]:
     line = " ".join(text.split())  # runs of blanks would make the patterns slow
     if _STRUCTURED.search(line):
         raise HeaderError("is a structured array, expected a plain one; save one array per field")
     match = _HEADER.fullmatch(line)
     fields = dict(zip(match.groups()[::2], match.groups()[1::2], strict=True)) if match else {}
     if len(fields) != 3 or fields["fortran_order"] not in ("True", "False") or fields["shape"][0] != "(":
-        raise HeaderError("has a header that cannot be parsed; save it with numpy.savez")
+        raise HeaderError(f"has a header that cannot be parsed; save it with {writer}")
     shape = tuple(int(axis) for axis in re.findall(r"\d+", fields["shape"]))
     if len(shape) > MOST_AXES:
         raise HeaderError(f"has {len(shape)} axes, expected at most {MOST_AXES}; reshape it")
@@ -112,7 +121,10 @@ def _dtype(descr: str, objects: bool) -> np.dtype[Any]:
     if _OBJECT.fullmatch(descr):
         if objects:
             return np.dtype(object)
-        raise HeaderError("is an object array and would need pickle; save ids as a unicode array")
+        raise HeaderError(
+            "is an object array and would need pickle; save numbers as an array of numbers (astype(int) or "
+            "astype(float)), text as one of text (astype(str))"
+        )
     if not _PLAIN.fullmatch(descr):
         raise HeaderError(f"has type {descr[:40]!r}, expected numbers, booleans or text; convert it before saving")
     try:

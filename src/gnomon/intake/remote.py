@@ -3,7 +3,8 @@
 A copy lies in ``CACHE/hash of the address/hash of the content/name``. It is fetched into a draft and published by one
 rename, under a lock that dies with its process, so that nothing under its final name is half, and two processes fetch
 once. It is fetched again when the remote says that it changed, or says nothing by which that could be known; a copy of
-other content lies beside it, and one that no process uses any more goes. The time stamps of a copy are made from its
+other content lies beside it, and one that no process uses any more goes. Of a folder that did not come whole, the
+files that came wait beside it for the next time. The time stamps of a copy are made from its
 content: the same bytes have the same stamp on every machine.
 
 ``file://`` and ``local://`` lie on this machine already and are used where they are. An address of a folder ends in a
@@ -48,6 +49,8 @@ from gnomon.intake.faults import shown
 
 CACHE = "GNOMON_CACHE"
 DRAFT = "draft-"
+BEGUN = "begun"
+"""The folder of files of a folder of which others did not come."""
 _copies: dict[str, str] = {}
 """The copies that this process uses: their path, and the address, with all that is secret in it."""
 _held: dict[str, int] = {}
@@ -183,7 +186,7 @@ def _fetched(home: Path, name: str, remote: fetching.Remote, known: Mapping[str,
     draft = home / f"{DRAFT}{uuid.uuid4().hex[:12]}"
     try:
         draft.mkdir()
-        remote.fetch(draft / name)
+        remote.fetch(draft / name, home / BEGUN)
         content, sizes = _stamped(draft / name)
         if content not in known:
             shutil.rmtree(home / content, ignore_errors=True)
