@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, overload
@@ -54,6 +54,7 @@ def job(
     options: EngineOptions,
     assemble: Callable[[Given, Sequence[tuple[str, Part]], Outcome], Evaluation | Sequence[Evaluation]],
     *,
+    context: Mapping[str, Any] | None = None,
     threaded: bool = False,
     lazily: bool = False,
 ) -> Job:
@@ -71,6 +72,9 @@ def job(
     assemble
         Makes the evaluation of a system, or several, of its parts, by the names of their shards, and of what became of
         its cells.
+    context
+        Plain data that the result does not depend on, such as where a file lies whose content is in the settings by its
+        hash; copies of data by address are found in it.
     threaded
         The function uses all processors by itself.
     lazily
@@ -78,6 +82,7 @@ def job(
     """
     given = list(systems)
     nodes = [_node(function, one.system, shard, settings, options, threaded) for one in given for shard in one.shards]
+    nodes = [replace(node, context={**(context or {}), **node.context}) for node in nodes]
 
     def assembled(outcome: Outcome) -> list[Evaluation]:
         found: list[Evaluation] = []

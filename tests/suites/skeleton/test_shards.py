@@ -14,9 +14,11 @@ from hypothesis import strategies as st
 import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
+from gnomon.engine.sharding import tally
 from gnomon.runs import exhibits
 from gnomon.suites.skeleton import spreads
-from gnomon.suites.skeleton.options import SimulateOptions
+from gnomon.suites.skeleton.options import ScoreOptions, SimulateOptions
+from gnomon.suites.skeleton.shards import score
 from gnomon.suites.skeleton.simulate import simulate
 
 BY_SAMPLE = ("sample_ids", "gt_keypoints", "pred_keypoints", "gt_cameras_stream", "pred_cameras_stream")
@@ -217,3 +219,22 @@ def test_parts_of_a_ledger_add_up():
     assert spreads.of(kept, "a")[1].tolist() == [2, 1]
     assert spreads.quantiles(*spreads.of(kept, "b"), [0.5]) == []
     assert spreads.quantiles(*spreads.of(kept, "c"), [0.5]) == []
+
+
+def test_a_rig_is_known_by_its_content_and_brought_to_workers_by_its_place(whole, tmp_path):
+    folder = write(tmp_path / "data", whole, 2)["pred_file"].partition("=")[2]
+    nodes = []
+    for name in ("here", "there"):
+        rig = tmp_path / name / "rig.json"
+        rig.parent.mkdir()
+        rig.write_text(json.dumps({"rgb": np.eye(4).tolist()}))
+        asked = {"projection_mode": "multi_sensor", "rig": "file", "rig_file": str(rig)}
+        nodes.append(score([("mine", folder)], ScoreOptions(pred_file=(f"mine={folder}",), **asked)).plan.cells)
+    assert [node.key for node in nodes[0]] == [node.key for node in nodes[1]]
+    assert [node.context["rig_file"] for node in nodes[1]] == [str(rig)] * 2
+    rig.write_text(json.dumps({"rgb": np.diag([1, -1, -1, 1]).tolist()}))
+    own = nodes[1][0]
+    out = tmp_path / "out"
+    out.mkdir()
+    with pytest.raises(InputError, match=r"rig\.json: not what it was when the command began"):
+        tally({**own.arguments, **own.context}, {}, out)

@@ -35,7 +35,7 @@ from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.sequences import Named
 
 SUFFIXES = (".npz",)
-APART = ("pred_file", "no_progress")
+APART = ("pred_file", "no_progress", "rig_file")
 """Options of the suite that no part depends on."""
 
 
@@ -49,24 +49,29 @@ def score(given: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
         systems.append(Given(name, path, [(shard, file, None) for shard, file in found.items()]))
     record = opt.record(options)
     settings = {name: record[name] for name in ScoreOptions.__annotations__ if name not in APART}
-    settings |= {"seed": options.seed, "exhibits": 0 if options.out == "none" else options.exhibits, "rig_sha256": ""}
-    if options.rig_file:
-        settings |= {"rig_file": os.path.abspath(options.rig_file), "rig_sha256": hash_file(Path(options.rig_file))}
+    settings |= {"seed": options.seed, "exhibits": 0 if options.out == "none" else options.exhibits}
+    rig = os.path.abspath(options.rig_file) if options.rig_file else ""
+    settings["rig_sha256"] = hash_file(Path(rig)) if rig else ""
     return sharding.job(
         "gnomon.suites.skeleton.shards:tally",
         systems,
         settings,
         options,
         lambda one, read, outcome: _evaluations(one, read, outcome, options),
+        context={"rig_file": rig},
     )
 
 
 def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Tally one shard in every arm; a cell of the engine."""
     del needs
-    path, shard = arguments["paths"]["truth"], arguments["shard"]
+    path, shard, rig = arguments["paths"]["truth"], arguments["shard"], arguments["rig_file"]
+    if rig and hash_file(Path(rig)) != arguments["rig_sha256"]:
+        raise InputError(f"{rig}: not what it was when the command began; give the same command again")
     own = {name: arguments[name] for name in ScoreOptions.__annotations__ if name not in APART}
-    options = ScoreOptions(pred_file=(path,), seed=arguments["seed"], exhibits=arguments["exhibits"], **own)
+    options = ScoreOptions(
+        pred_file=(path,), rig_file=rig, seed=arguments["seed"], exhibits=arguments["exhibits"], **own
+    )
     source = scoring.source_of(shard, path, options)
     if source.file.ids is None:
         source = replace(source, sequences=replace(source.sequences, named=(Named(shard),)))
