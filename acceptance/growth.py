@@ -20,9 +20,6 @@ FACTOR, MOST_TIMES, MOST_MB = 100, 110, 1000
 def check(promise: Promise, name: str, largest: int) -> None:
     """Measure the largest size and a hundredth of it."""
     stream = STREAMS[name]
-    if not stream.available:
-        promise.figure(f"{name}: module that scores it", f"no {stream.needs}", "there", holds=False)
-        return
     few, many = (point(name, n) for n in (largest // FACTOR, largest))
     what = (
         f"{name}: {largest // FACTOR:.0e} {stream.unit}s {few['seconds']:.3g} s, {largest:.0e} {many['seconds']:.3g} s "

@@ -5,26 +5,16 @@ Then: how often the checks that decide by chance are right over many draws, and 
 """
 
 import sys
-import time
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-import numpy as np
+from benchmarks import auditing
 
 from acceptance.support import Promise
 from gnomon.audit import CHECKS
-from gnomon.audit.duplicates import exact_duplicates
-from gnomon.audit.near import Vectors, all_pairs, by_cells
-from gnomon.audit.people import shared_tags
-from gnomon.audit.ranges import read_ranges
-from gnomon.core.samples import Samples
-from gnomon.core.seeds import generator
-from gnomon.core.tallies import Array
 from gnomon.testing.planted import DRAWN, PLANTED, Outcome, tables
 
 DRAWS, LEAST_FOUND, MOST_ALARMS = 100, 0.98, 0.02
-MILLION, MOST_CPU_S = 1_000_000, 8.0
-VECTORS, QUERIES, LENGTH = 50_000, 10_000, 120
+MOST_CPU_S = 8.0
 
 
 def plain(rows: Sequence[tables.Row]) -> str:
@@ -55,51 +45,13 @@ def drawn(promise: Promise) -> None:
         promise.at_most(f"{name}: false alarms in {DRAWS} clean draws", alarms / DRAWS, MOST_ALARMS)
 
 
-def million() -> Samples:
-    """Windows of two thousand recordings, a fifth of them tests, with a few equal digests."""
-    rng = generator(1, "million")
-    start = rng.uniform(0, 1e5, MILLION)
-    span = np.stack([start, start + 2], axis=1)
-    recording = tuple(f"r{code}" for code in rng.integers(0, 2000, MILLION).tolist())
-    digests = tuple(f"{value:064x}" for value in rng.integers(0, 10**9, MILLION).tolist())
-    parts = tuple(np.where(rng.random(MILLION) < 0.8, "train", "test").tolist())
-    ids = tuple(map(str, range(MILLION)))
-    return Samples(ids, recording, parts, span, span + 3, digests, {"subject": recording})
-
-
-def waves(n: int) -> Array:
-    """Windows of noisy oscillation, as unit vectors."""
-    rng = generator(2, "waves")
-    rate, phase = rng.uniform(0.4, 3, (n, 1)), rng.uniform(0, 2 * np.pi, (n, 1))
-    rows = np.sin(2 * np.pi * rate * np.arange(LENGTH) / 20 + phase) + 0.1 * rng.standard_normal((n, LENGTH))
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
-
-
-def seconds(call: Callable[[], Any]) -> tuple[float, Any]:
-    start = time.process_time()
-    made = call()
-    return time.process_time() - start, made
-
-
 def speed(promise: Promise) -> None:
-    samples = million()
-    calls: dict[str, Callable[[], Any]] = {
-        "read ranges with an embargo": lambda: read_ranges(samples, embargo=5),
-        "equal digests": lambda: exact_duplicates(samples),
-        "shared subjects": lambda: shared_tags(samples, ["subject"]),
-    }
-    for name, call in calls.items():
-        promise.at_most(f"{name} over {MILLION:,} samples, CPU seconds", seconds(call)[0], MOST_CPU_S)
-    rows = waves(VECTORS + QUERIES)
-    rows[:100] = rows[-100:] + 1e-4
-    left, right = Vectors(rows[VECTORS:]), Vectors(rows[:VECTORS])
-    fast, found = seconds(lambda: by_cells(left, right, 0.1))
-    slow, expected = seconds(lambda: all_pairs(left, right, 0.1))
-    sizes = f"{QUERIES:,} x {VECTORS:,} vectors of {LENGTH}"
-    hits = int((expected[0] >= 0).sum())
-    recall = float(np.mean(found[0][expected[0] >= 0] >= 0))
-    promise.at_least(f"near duplicates by cells, {sizes}: recall of {hits} that all pairs give", recall, 1.0)
-    promise.at_least(f"all pairs {slow:.1f} CPU seconds, by cells {fast:.1f}: ratio", slow / fast, 3.0)
+    for row in auditing.checks(auditing.MILLION):
+        promise.at_most(f"{row.name} over {row.n:,} samples, CPU seconds", row.ours_s, MOST_CPU_S)
+    row = auditing.near(auditing.QUERIES, auditing.VECTORS)
+    slow, among = row.extras["all_pairs_s"], row.extras["among"]
+    what = f"near duplicates, {row.n:,} x {among:,} of {auditing.LENGTH} numbers, by cells, as all pairs find them"
+    promise.at_least(f"{what}: {slow:.1f} against {row.ours_s:.1f} CPU seconds, times", slow / row.ours_s, 3.0)
 
 
 def main() -> None:

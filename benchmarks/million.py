@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -222,7 +222,7 @@ def write_answers(folder: Path, episodes: list[Path], rng: np.random.Generator) 
 
 def write_skeletons(folder: Path, n: int) -> list[str]:
     """One file of skeletons with 24 joints and two cameras."""
-    from benchmarks.streams import write_skeletons as write
+    from benchmarks.suited import write_skeletons as write
 
     write(folder / "said", 0, n)
     return ["skeleton", "--pred-file", f"mine={folder / 'said' / '00000.npz'}"]
@@ -241,42 +241,61 @@ def write_boxes(folder: Path, n: int) -> list[str]:
 def write_rooms(folder: Path, rooms: int, size: int, boxes: int, *, points: bool) -> list[str]:
     """Rooms with a reference and four comparisons; predictions as JSON, with points where there are some."""
     rng, scenes = generator(0, "million", "rooms", str(boxes)), []
-    (folder / "truth" / "Label").mkdir(parents=True)
     for number in range(rooms):
-        room = f"{number:05d}"
-        scans = folder / "truth" / "Data" / room
-        scans.mkdir(parents=True)
-        write_pcd(scans / f"{room}-1.pcd", rng, size)
-        for comparison in COMPARISONS:
-            name = f"{room}-{comparison}"
-            write_pcd(scans / f"{name}.pcd", rng, size)
-            low = rng.random((boxes, 3)) * 20
-            high = low + 0.3 + rng.random((boxes, 3))
-            kinds = np.where(rng.random(boxes) < 0.5, "Add", "Remove").tolist()
-            truth = [
-                {"label": kind, "min": a, "max": b}
-                for kind, a, b in zip(kinds, low.round(4).tolist(), high.round(4).tolist(), strict=True)
-            ]
-            (folder / "truth" / "Label" / f"{name}.json").write_text(json.dumps({"boxes": truth}), encoding="utf-8")
-            shift = np.where(rng.random((boxes, 1)) < RIGHT, 0.05, 5.0)
-            said = [
-                {"class": kind, "min": a, "max": b, "score": score}
-                for kind, a, b, score in zip(
-                    kinds,
-                    (low + shift).round(4).tolist(),
-                    (high + shift).round(4).tolist(),
-                    rng.random(boxes).round(3).tolist(),
-                    strict=True,
-                )
-            ]
-            scene = {"scene": name, "boxes": said}
-            if points:
-                write_classes(folder / "truth" / "Label" / f"{name}.points.npz", rng, size)
-                write_classes(folder / f"{name}.points.npz", rng, size)
-                scene["points"] = f"{name}.points.npz"
-            scenes.append(scene)
+        scenes += write_room(folder / "truth", folder, f"{number:05d}", rng, (size, boxes), COMPARISONS, points=points)
     (folder / "said.json").write_text(json.dumps({"scenes": scenes}), encoding="utf-8")
     return ["--truth", str(folder / "truth"), "--predictions", f"mine={folder / 'said.json'}"]
+
+
+def write_room(
+    truth: Path,
+    said: Path,
+    room: str,
+    rng: np.random.Generator,
+    sizes: tuple[int, int],
+    comparisons: Sequence[int],
+    *,
+    points: bool,
+) -> list[dict[str, Any]]:
+    """Write scans of so many points, and so many boxes, into the folder of a dataset; return predictions of scenes.
+
+    Classes of predicted points are written into ``said``.
+    """
+    size, boxes = sizes
+    scans, labels = truth / "Data" / room, truth / "Label"
+    for folder in (scans, labels, said):
+        folder.mkdir(parents=True, exist_ok=True)
+    write_pcd(scans / f"{room}-1.pcd", rng, size)
+    scenes: list[dict[str, Any]] = []
+    for name in (f"{room}-{comparison}" for comparison in comparisons):
+        write_pcd(scans / f"{name}.pcd", rng, size)
+        true, found = boxes_of(rng, boxes)
+        (labels / f"{name}.json").write_text(json.dumps({"boxes": true}), encoding="utf-8")
+        scenes.append({"scene": name, "boxes": found})
+        if points:
+            scenes[-1]["points"] = f"{name}.points.npz"
+            for path in (labels, said):
+                write_classes(path / f"{name}.points.npz", rng, size)
+    return scenes
+
+
+def boxes_of(rng: np.random.Generator, boxes: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the boxes of a scene, true and found, as they are written."""
+    low = rng.random((boxes, 3)) * 20
+    high = low + 0.3 + rng.random((boxes, 3))
+    kinds = np.where(rng.random(boxes) < 0.5, "Add", "Remove").tolist()
+    shift = np.where(rng.random((boxes, 1)) < RIGHT, 0.05, 5.0)
+    scores = rng.random(boxes).round(3).tolist()
+    true, found = (
+        list(zip((low + by).round(4).tolist(), (high + by).round(4).tolist(), strict=True)) for by in (0.0, shift)
+    )
+    return (
+        [{"label": kind, "min": a, "max": b} for kind, (a, b) in zip(kinds, true, strict=True)],
+        [
+            {"class": kind, "min": a, "max": b, "score": score}
+            for kind, (a, b), score in zip(kinds, found, scores, strict=True)
+        ],
+    )
 
 
 def write_pcd(path: Path, rng: np.random.Generator, size: int) -> None:

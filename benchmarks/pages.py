@@ -111,6 +111,19 @@ def of_commands(found: Stored) -> str:
     return "\n\n".join([*rough, table(head, lines), table(("command", "most CPU time", "then", "then"), places)])
 
 
+def of_audit(found: Stored) -> str:
+    """Return the table of what checks of the audit cost."""
+    if "auditing" not in found:
+        raise BenchmarkError("auditing is not stored: run `python -m benchmarks auditing --store DIR`")
+    lines = []
+    for row in found["auditing"]["rows"]:
+        among = f"{row['n']:,} x {row['among']:,}" if "among" in row else f"{row['n']:,}"
+        by_pairs = seconds(row["all_pairs_s"]) if "all_pairs_s" in row else "-"
+        lines.append((f"`{row['name']}`", row["unit"], among, seconds(row["ours_s"]), by_pairs))
+    rough = [ROUGH] if found["auditing"]["quick"] else []
+    return "\n\n".join([*rough, table(("check", "unit", "units", "CPU", "by all pairs"), lines)])
+
+
 def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
     """Return how many times as long the largest size takes as a hundredth of it; a dash where that was not measured."""
     largest = max(by_size)
@@ -137,6 +150,7 @@ SECTIONS: Mapping[str, Callable[[Stored], str]] = {
     "Beside peers": beside_peers,
     "Growth": of_growth,
     "Whole commands": of_commands,
+    "Checks of the audit": of_audit,
     "Measured on": measured_on,
 }
 """Headings of the page, and what is written under them."""

@@ -13,15 +13,16 @@ import pytest
 from benchmarks import __main__ as command
 from benchmarks import drawing, growth, pages, storing
 from benchmarks.harness import BenchmarkError, Context, Row, benchmarks
-from benchmarks.streams import LEAST_SHARDS, STREAMS, sizes, written
+from benchmarks.sharding import LEAST_SHARDS, sizes, written
+from benchmarks.streams import STREAMS
 from hypothesis import given
 from hypothesis import strategies as st
 
 ROOT = Path(__file__).parents[1]
 TINY = 3_001
 PAGE = (
-    "# Speed\n\nBy hand.\n\n## Beside peers\n\nold\n\n## Growth\n\n## Whole commands\n\n## Measured on\n\nold\n\n"
-    "## Limits\n\nMore.\n"
+    "# Speed\n\nBy hand.\n\n## Beside peers\n\nold\n\n## Growth\n\n## Whole commands\n\n"
+    "## Checks of the audit\n\n## Measured on\n\nold\n\n## Limits\n\nMore.\n"
 )
 
 
@@ -35,6 +36,14 @@ def whole():
     return Row("score-labels", 1_000_000, 2.0, None, None, extras).as_dict()
 
 
+def checked():
+    extras = {"unit": "vector", "among": 5_000, "all_pairs_s": 1.5}
+    return [
+        Row("audit-some", 1_000_000, 0.25, None, None, {"unit": "sample"}).as_dict(),
+        Row("audit-near", 100, 0.5, None, None, extras).as_dict(),
+    ]
+
+
 def made():
     """Results by hand: a peer that takes 3 and 8 times as long, and a growth of 50 from 1e4 to 1e6."""
     peers = [
@@ -45,6 +54,7 @@ def made():
         "counting": storing.record("counting", peers, [0.1, 0.2, 0.3], quick=True),
         "growth": storing.record("growth", points, [0.1, 0.2, 0.3], quick=False),
         "commands": storing.record("commands", [whole()], [0.1, 0.2, 0.3], quick=False),
+        "auditing": storing.record("auditing", checked(), [0.1, 0.2, 0.3], quick=False),
     }
 
 
@@ -59,14 +69,13 @@ def test_units_are_shared_among_shards_of_about_one_size(n, most):
 
 def test_modules_with_rows_are_benchmarks_and_helpers_are_not():
     assert {"commands", "counting", "growth", "timeline"} <= benchmarks().keys()
-    assert not benchmarks().keys() & {"harness", "million", "places", "streams", "storing", "drawing", "pages"}
+    helpers = {"harness", "million", "places", "sharding", "suited", "folded", "streams", "storing", "drawing", "pages"}
+    assert not benchmarks().keys() & helpers
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_unit_that_is_written_is_scored(name, tmp_path):
     stream = STREAMS[name]
-    if not stream.available:
-        pytest.skip(f"there is no {stream.needs}")
     units = written(stream, tmp_path / "data", TINY)
     assert TINY <= units < TINY + 24 * LEAST_SHARDS
     assert stream.score(tmp_path / "data") == units
@@ -193,6 +202,8 @@ def test_tables_are_put_under_their_headings_and_nothing_else_changes():
     assert "| `some` | label | 100 ms | 400 ms | 5 s | 50 | 5 s | 100 MB at 1e6 |" in page
     assert "| `score-labels` | row | 1e6 | 2 s | 2.5 s | 310 MB |" in page
     assert "| `score-labels` | 50% `a.b` | 25% `c.d` | 12% `e.f` |" in page
+    assert "| `audit-some` | sample | 1,000,000 | 250 ms | - |" in page
+    assert "| `audit-near` | vector | 100 x 5,000 | 500 ms | 1.5 s |" in page
     assert page.count(pages.ROUGH) == 1
     assert "| `counting` |" in page
     with pytest.raises(BenchmarkError, match="expected one heading '## Growth'"):
@@ -253,9 +264,9 @@ def test_one_command_measures_stores_draws_and_writes(tmp_path, monkeypatch):
     page.write_text(PAGE)
     arguments = ["--store", str(tmp_path / "results"), "--plot", str(tmp_path), "--markdown", str(page), "--quick"]
     assert command.main(arguments) == 0
-    assert storing.stored(tmp_path / "results").keys() == {"counting", "growth", "commands"}
+    assert storing.stored(tmp_path / "results").keys() == {"counting", "growth", "commands", "auditing"}
     assert (tmp_path / "growth.svg").exists()
-    assert page.read_text().count(pages.ROUGH) == 3
+    assert page.read_text().count(pages.ROUGH) == 4
 
 
 def _row(row):
