@@ -44,7 +44,10 @@ class Folded(Measure):
 
     def tally(self, truth: Intervals, prediction: Intervals) -> Tallies:
         """Summarise one recording."""
-        pair = _stretches.paired(truth, prediction)
+        return self.folded(_stretches.paired(truth, prediction))
+
+    def folded(self, pair: Pair) -> Tallies:
+        """Summarise one recording that is read and clipped, so that several families need not do it each."""
         by_class = any("class" in field.axes for field in self.layout)
         axes = {**self.axes, "class": tuple(pair.labels)} if by_class else self.axes
         return Tallies(self.layout, axes, {name: np.asarray([value]) for name, value in self.kept(pair).items()})

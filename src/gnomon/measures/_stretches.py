@@ -17,8 +17,9 @@ everything to it; it is one for all recordings, or a mapping of them by recordin
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from numbers import Real
 from typing import Any
 
@@ -72,7 +73,11 @@ class Pair:
         return kernel.tidy(side.starts, side.ends, side.groups, self.groups, whole, keep_abutting=keep_abutting)
 
     def tracks(self) -> tuple[Track, Track]:
-        """Return both sides by group and time, overlapping and abutting stretches united."""
+        """Return both sides by group and time, overlapping and abutting stretches united; made once."""
+        return self._tracks
+
+    @cached_property
+    def _tracks(self) -> tuple[Track, Track]:
         return self.track(self.truth), self.track(self.prediction)
 
     def count(self, groups: Array) -> Array:
@@ -143,6 +148,43 @@ def paired(truth: Intervals, prediction: Intervals) -> Pair:
     return Pair([ONE], list(classes), sides[0], sides[1], np.zeros_like(groups), groups).clipped(
         np.array([truth.window])
     )
+
+
+def together(truth: Sequence[Intervals], prediction: Sequence[Intervals]) -> tuple[Pair, Array]:
+    """Return recordings that are given as signals, clipped to their windows, and the windows, ``(recordings, 2)``.
+
+    A recording is called by its number. Predictions have scores where all that hold anything do.
+    """
+    for true, returned in zip(truth, prediction, strict=True):
+        if true.window != returned.window:
+            raise InputError(f"truth and prediction have different windows: {true.window} and {returned.window}")
+    classes = union([one.classes for side in (truth, prediction) for one in side])
+    place, width = {label: index for index, label in enumerate(classes)}, max(len(classes), 1)
+    sides = [_numbered(side, place, width) for side in (truth, prediction)]
+    used, groups = np.unique(np.concatenate([side.groups for side in sides]), return_inverse=True)
+    cut = len(sides[0].groups)
+    true_side, returned_side = (
+        replace(side, groups=own) for side, own in zip(sides, (groups[:cut], groups[cut:]), strict=True)
+    )
+    windows = np.array([one.window for one in truth]).reshape(-1, 2)
+    names = list(range(len(truth)))
+    return Pair(names, list(classes), true_side, returned_side, used // width, used % width).clipped(windows), windows
+
+
+def _numbered(signals: Sequence[Intervals], place: Mapping[str, int], width: int) -> Side:
+    """Return the stretches of all recordings; a group is the number of a recording times ``width``, plus a class."""
+    groups = [np.zeros(0, np.int64)]
+    for number, one in enumerate(signals):
+        codes = np.array([*(place[label] for label in one.classes), NONE], dtype=np.int64)[one.codes]
+        groups.append(np.where(codes == NONE, NONE, codes + number * width))
+    starts, ends = (
+        np.concatenate([np.zeros(0), *(getattr(one, edge) for one in signals)]) for edge in ("starts", "ends")
+    )
+    given = [one.scores for one in signals if len(one) and one.scores is not None]
+    scored = bool(given) and len(given) == sum(len(one) > 0 for one in signals)
+    scores = np.concatenate(given) if scored else None
+    whole = np.concatenate(groups)
+    return Side(starts, ends, whole, scores).only(whole != NONE)
 
 
 def uncovered(pair: Pair, windows: Array) -> Array:

@@ -7,6 +7,7 @@ pair of categories.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from gnomon.core.tallies import Array, Field, Tallies, Totals
 from gnomon.measures import _stretches
 from gnomon.measures.events import FN_SIDE, FP_SIDE
 from gnomon.numerics import segments as kernel
+from gnomon.numerics.joint_labels import Joint, joints
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 
 STORED = tuple(name for name in CATEGORIES if name != "TN")
@@ -42,7 +44,8 @@ class WardTally(Measure):
 
     def tally(self, truth: Intervals, prediction: Intervals) -> Tallies:
         """Sum one recording."""
-        return _tally(_stretches.paired(truth, prediction), truth.window)
+        pair, windows = _stretches.paired(truth, prediction), np.array([truth.window])
+        return tally_cases(pair, windows, segmented(pair, windows))
 
     def identities(self, tallies: Tallies, ledgers: Any) -> list[str]:
         """Check that time and events can come from recordings."""
@@ -61,27 +64,49 @@ class WardTally(Measure):
         return wrong
 
 
-def _tally(pair: _stretches.Pair, window: tuple[float, float]) -> Tallies:
-    classes, (truth, returned) = tuple(pair.labels), pair.tracks()
-    found, seconds = kernel.segments(truth, returned, window)
-    labels = kernel.events(found, truth, returned, window)
+@dataclass(frozen=True)
+class Segmented:
+    """Segments of many recordings: seconds by group and category, labels of events and returns, and joint tables."""
+
+    seconds: Array
+    labels: tuple[Array, Array]
+    tables: Joint
+
+
+def segmented(pair: _stretches.Pair, windows: Array) -> Segmented:
+    """Go through many recordings once; they are clipped to their windows, ``(recordings, 2)``."""
+    tracks = pair.tracks()
+    edges = windows[pair.recording_of, 0], windows[pair.recording_of, 1]
+    found, seconds = kernel.segments(*tracks, edges)
+    tables = joints(found, *tracks, windows, pair.recording_of)
+    return Segmented(seconds, kernel.events(found, *tracks, edges), tables)
+
+
+def tally_cases(pair: _stretches.Pair, windows: Array, found: Segmented) -> Tallies:
+    """Sum many recordings, one row each."""
+    truth, returned = pair.tracks()
     counts = []
-    for track, codes, names in zip((truth, returned), labels, (TRUTH_LABELS, RETURN_LABELS), strict=True):
-        flat = np.bincount(track.codes() * len(names) + codes, minlength=len(classes) * len(names))
-        counts.append(flat.reshape(len(classes), len(names)))
-    unpaired = kernel.overlapping(truth) or kernel.overlapping(returned)
-    pairs = np.zeros((5, 5)) if unpaired else kernel.joint(found, truth, returned, window)[1]
+    for track, codes, names in zip((truth, returned), found.labels, (TRUTH_LABELS, RETURN_LABELS), strict=True):
+        flat = np.bincount(track.codes() * len(names) + codes, minlength=pair.groups * len(names))
+        counts.append(flat.reshape(pair.groups, len(names)))
     kept = [CATEGORIES.index(name) for name in STORED]
     fields = {
-        "seconds": seconds[np.newaxis][:, :, kept],
-        "events": np.concatenate(counts, axis=1)[np.newaxis],
-        "pairs": pairs[np.newaxis],
-        "window_s": np.array([window[1] - window[0]]),
-        "null_s": _stretches.uncovered(pair, np.array([window])),
-        "unpaired": np.array([int(unpaired)]),
-        "n": np.array([len(truth.starts)]),
+        "seconds": _placed(pair, found.seconds[:, kept]),
+        "events": _placed(pair, np.concatenate(counts, axis=1)),
+        "pairs": found.tables.pairs,
+        "window_s": windows[:, 1] - windows[:, 0],
+        "null_s": _stretches.uncovered(pair, windows),
+        "unpaired": found.tables.overlaps.astype(np.int64),
+        "n": np.bincount(pair.recording_of[truth.codes()], minlength=len(windows)),
     }
-    return Tallies(LAYOUT, {"class": classes, **AXES}, fields)
+    return Tallies(LAYOUT, {"class": tuple(pair.labels), **AXES}, fields)
+
+
+def _placed(pair: _stretches.Pair, values: Array) -> Array:
+    """Return values by group ``(groups, k)`` as those of recordings and classes, zeros where there is no group."""
+    out = np.zeros((len(pair.recordings), len(pair.labels), values.shape[1]), values.dtype)
+    out[pair.recording_of, pair.class_of] = values
+    return out
 
 
 def column(array: Array, axis: tuple[str, ...], name: str) -> Array:

@@ -90,4 +90,6 @@ def _ledger(pair: Pair, groups: Array, columns: Mapping[str, Array]) -> Ledger:
     classes = union([labels])
     place = {label: index for index, label in enumerate(classes)}
     code = np.array([place[label] for label in labels], dtype=np.int64)[pair.class_of[groups]]
+    for column in columns.values():
+        column.setflags(write=False)  # a ledger copies what others may write to; nobody holds these
     return Ledger(pair.recording_of[groups], {"class": code, **columns}, {"class": classes})

@@ -56,6 +56,7 @@ import numpy as np
 from gnomon.core.tallies import Array
 from gnomon.measures._reading import EVENT, Window, encode, read_side, read_window
 from gnomon.numerics import segments as kernel
+from gnomon.numerics.joint_labels import joint
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
 
 FP_SIDE = ("I", "M", "Os", "Oe", "-")
@@ -157,7 +158,7 @@ def _between_classes(
         why = f"classes overlap in {' and '.join(sides)}: a moment has no single class, see the tables by class"
         undefined.update(dict.fromkeys(names, why))
         return dict.fromkeys(names)
-    confusion, table = kernel.joint(found, tracks[0], tracks[1], window)
+    confusion, table = joint(found, tracks[0], tracks[1], window)
     pairs = {
         f"{fp}|{fn}": float(table[i, j])
         for i, fp in enumerate(FP_SIDE)

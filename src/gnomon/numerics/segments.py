@@ -1,4 +1,4 @@
-"""Stretches of time against stretches of time, in one sort and one pass: segments, events, joint labels.
+"""Stretches of time against stretches of time, in one sort and one pass: segments and events.
 
 Conventions
 -----------
@@ -8,6 +8,7 @@ Conventions
   FN; an FP or FN is further told apart by whether the segment before it (L) or after it (R) is a TP. A missing
   neighbour is not a TP.
 - Everything after the sort is linear in the number of intervals, however many classes there are.
+- A class may stand for a class of one of several recordings: a window is one for all classes, or has an edge for each.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from gnomon.core.compiling import jit
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
+Window = tuple[float | Floats, float | Floats]
+"""Start and end, of all classes or ``(classes,)``."""
 
 CATEGORIES = ("TP", "TN", "D", "F", "Us", "Ue", "I", "M", "Os", "Oe")
 """What a segment can be, in the order of its codes."""
@@ -69,8 +72,9 @@ def tidy(
     """Clip, drop, sort and unite."""
     starts, ends = np.maximum(starts, window[0]), np.minimum(ends, window[1])
     kept = np.flatnonzero(starts < ends)
-    order = kept[np.argsort(starts[kept], kind="stable")]
-    order = order[np.argsort(codes[order].astype(_narrow(classes)), kind="stable")]
+    order = _by_class(kept, codes, classes)
+    if not rising(starts[order], codes[order]):  # most often they come in the order of time
+        order = _by_class(kept[np.argsort(starts[kept], kind="stable")], codes, classes)
     counts = np.bincount(codes[order], minlength=classes)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     s, e = starts[order], ends[order]
@@ -79,18 +83,17 @@ def tidy(
     return Track(s[:kept_n], e[:kept_n], new_offsets)
 
 
-def segments(truth: Track, returned: Track, window: tuple[float, float]) -> tuple[Segments, Floats]:
+def segments(truth: Track, returned: Track, window: Window) -> tuple[Segments, Floats]:
     """Return the segments of every class and the seconds in each category, ``(classes, 10)``."""
     most = 2 * (np.diff(truth.offsets) + np.diff(returned.offsets)) + 1
     room = np.concatenate([[0], np.cumsum(most)])
     starts, categories = np.empty(room[-1]), np.empty(room[-1], dtype=np.int8)
     offsets = np.zeros(len(room), dtype=np.int64)
     seconds = np.zeros((truth.classes, len(CATEGORIES)))
-    low, high = (float(edge) for edge in window)
     _segment(
         (truth.starts, truth.ends, truth.offsets),
         (returned.starts, returned.ends, returned.offsets),
-        (low, high),
+        _edges(window, truth.classes),
         (starts, categories, offsets),
         seconds,
     )
@@ -98,17 +101,16 @@ def segments(truth: Track, returned: Track, window: tuple[float, float]) -> tupl
     return Segments(starts[:n], categories[:n], offsets), seconds
 
 
-def events(
-    found: Segments, truth: Track, returned: Track, window: tuple[float, float]
-) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
+def events(found: Segments, truth: Track, returned: Track, window: Window) -> tuple[NDArray[np.int8], NDArray[np.int8]]:
     """Return the label of every event (an index into ``TRUTH_LABELS``) and of every return (``RETURN_LABELS``)."""
     sides = []
     for track in (truth, returned):
         n = len(track.starts)
         sides.append((track.starts, track.ends, track.offsets, np.zeros(n, np.int64), np.zeros(n, np.int8)))
     labels = np.zeros(len(truth.starts), np.int8), np.zeros(len(returned.starts), np.int8)
+    _, high = _edges(window, truth.classes)
     for linking in (False, True):
-        _visit((found.starts, found.categories, found.offsets), float(window[1]), sides[0], sides[1], linking)
+        _visit((found.starts, found.categories, found.offsets), high, sides[0], sides[1], linking)
     for side, out in zip(sides, labels, strict=True):
         _label(side[3], side[4], out)
     labels[1][:] = _RETURN_OF[labels[1]]
@@ -121,25 +123,21 @@ def overlapping(track: Track) -> bool:
     return bool((track.starts[order][1:] < np.maximum.accumulate(track.ends[order])[:-1]).any())
 
 
-def joint(found: Segments, truth: Track, returned: Track, window: tuple[float, float]) -> tuple[Floats, Floats]:
-    """Return seconds by (true class, returned class) and by (FP category, FN category); the last index is NULL.
-
-    Neither track may hold overlapping classes. The second table counts stretches whose true and returned classes
-    differ: rows are ``I, M, Os, Oe`` of the returned class, columns ``D, F, Us, Ue`` of the true class.
-    """
-    classes = truth.classes
-    confusion, pairs = np.zeros((classes + 1, classes + 1)), np.zeros((5, 5))
-    tracks = []
-    for track in (truth, returned):
-        order = np.argsort(track.starts, kind="stable")
-        tracks.append((track.starts[order], track.ends[order], track.codes()[order]))
-    low, high = (float(edge) for edge in window)
-    _join(tracks[0], tracks[1], (found.starts, found.categories, found.offsets), (low, high), confusion, pairs)
-    return confusion, pairs
+def _edges(window: Window, classes: int) -> tuple[Floats, Floats]:
+    """Return the start and the end of the window of every class."""
+    low, high = (np.full(classes, edge, dtype=np.float64) for edge in window)
+    return low, high
 
 
-def _narrow(classes: int) -> type[Any]:
-    return np.uint8 if classes <= 256 else np.uint16 if classes <= 65536 else np.int64
+def _by_class(places: Codes, codes: Codes, classes: int) -> Codes:
+    """Return places by the class of what is there, those of one class in their order."""
+    narrow = np.uint8 if classes <= 256 else np.uint16 if classes <= 65536 else np.int64
+    return places[np.argsort(codes[places].astype(narrow), kind="stable")]
+
+
+def rising(starts: Floats, groups: Codes) -> bool:
+    """Say whether starts rise within each group."""
+    return bool(((starts[1:] >= starts[:-1]) | (groups[1:] != groups[:-1])).all())
 
 
 # Codes of truth labels 0..4 = C D F FM M; the same rules give returns C' I' M' FM' F'.
@@ -167,9 +165,9 @@ def _segment(truth: Any, returned: Any, window: Any, out: Any, seconds: Any) -> 
     ts, te, toff = truth
     rs, re, roff = returned
     starts, categories, offsets = out
-    low, high = window
     n = 0
     for c in range(toff.size - 1):
+        low, high = window[0][c], window[1][c]
         first = n
         i, i1, j, j1 = toff[c], toff[c + 1], roff[c], roff[c + 1]
         x = low
@@ -217,7 +215,7 @@ def _categorise(categories: Any, starts: Any, first: int, stop: int, high: float
 
 
 @jit
-def _visit(found: Any, high: float, truth: Any, returned: Any, linking: bool) -> None:
+def _visit(found: Any, high: Any, truth: Any, returned: Any, linking: bool) -> None:
     """Go through the TP segments: count those of every event and return or, once counted, mark what they link."""
     starts, categories, offsets = found
     for c in range(offsets.size - 1):
@@ -226,7 +224,7 @@ def _visit(found: Any, high: float, truth: Any, returned: Any, linking: bool) ->
             if categories[s] != TP:
                 continue
             x = starts[s]
-            y = starts[s + 1] if s + 1 < offsets[c + 1] else high
+            y = starts[s + 1] if s + 1 < offsets[c + 1] else high[c]
             i, many_t = _touch(truth, c, i, x, y, not linking)
             j, many_r = _touch(returned, c, j, x, y, not linking)
             if linking and many_r:
@@ -267,48 +265,3 @@ def _label(hits: Any, linked: Any, out: Any) -> None:
             out[k] = 3 if linked[k] else 2
         else:
             out[k] = 4 if linked[k] else 0
-
-
-@jit
-def _join(truth: Any, returned: Any, found: Any, window: Any, confusion: Any, pairs: Any) -> None:
-    ts, te, tc = truth
-    rs, re, rc = returned
-    starts, categories, offsets = found
-    low, high = window
-    null = confusion.shape[0] - 1
-    at = offsets[:-1].copy()
-    i = j = 0
-    x = low
-    while x < high:
-        while i < ts.size and te[i] <= x:
-            i += 1
-        while j < rs.size and re[j] <= x:
-            j += 1
-        in_t = i < ts.size and ts[i] <= x
-        in_r = j < rs.size and rs[j] <= x
-        y = high
-        if i < ts.size:
-            y = min(y, te[i] if in_t else ts[i])
-        if j < rs.size:
-            y = min(y, re[j] if in_r else rs[j])
-        a = tc[i] if in_t else null
-        b = rc[j] if in_r else null
-        confusion[a, b] += y - x
-        if a != b:
-            fp = fn = 4
-            if b != null:
-                fp = _category(starts, categories, offsets, at, b, x) - I
-            if a != null:
-                fn = _category(starts, categories, offsets, at, a, x) - D
-            pairs[fp, fn] += y - x
-        x = y
-
-
-@jit
-def _category(starts: Any, categories: Any, offsets: Any, at: Any, c: int, x: float) -> int:
-    """Return the category of a class at a time, moving the class's place in its segments forward."""
-    s = at[c]
-    while s + 1 < offsets[c + 1] and starts[s + 1] <= x:
-        s += 1
-    at[c] = s
-    return int(categories[s])

@@ -14,6 +14,7 @@ from gnomon.core.signals import Intervals
 from gnomon.core.tallies import Array, natural_key
 from gnomon.suites.events.files import TruthCase
 from gnomon.suites.events.protocol import POOLED
+from gnomon.suites.events.spans import Placed
 from gnomon.suites.events.times import Stretch
 
 
@@ -58,6 +59,8 @@ class Recording:
 
 def of(stretches: Sequence[Stretch[float]]) -> Columns:
     """Return stretches as columns."""
+    if isinstance(stretches, Placed):
+        return named(stretches.starts, stretches.ends, stretches.codes, stretches.names, scores=stretches.scores)
     starts, ends = (np.array([stretch[side] for stretch in stretches], dtype=np.float64) for side in (0, 1))
     names = sorted({stretch.label for stretch in stretches}, key=natural_key)
     place = {label: index for index, label in enumerate(names)}
@@ -66,12 +69,20 @@ def of(stretches: Sequence[Stretch[float]]) -> Columns:
     return Columns(starts, ends, codes, tuple(names), np.array(given, dtype=np.float64))
 
 
-def named(starts: Array, ends: Array, codes: Array, names: Sequence[str], without: Collection[str] = ()) -> Columns:
+def named(
+    starts: Array,
+    ends: Array,
+    codes: Array,
+    names: Sequence[str],
+    without: Collection[str] = (),
+    scores: Array | None = None,
+) -> Columns:
     """Return stretches whose codes are places in a list of names, without those of some names."""
-    used = [int(code) for code in np.unique(codes)]
-    wanted = sorted((code for code in used if names[code] not in without), key=lambda code: natural_key(names[code]))
-    place = np.full(max(used, default=0) + 1, -1, dtype=np.int64)
-    place[wanted] = np.arange(len(wanted))
-    found = place[codes]
+    used = np.unique(codes)
+    wanted = sorted((code for code in used.tolist() if names[code] not in without), key=lambda c: natural_key(names[c]))
+    place = np.full(len(used), -1, dtype=np.int64)
+    place[np.searchsorted(used, np.array(wanted, dtype=np.int64))] = np.arange(len(wanted))
+    found = place[np.searchsorted(used, codes)]
     kept = slice(None) if len(wanted) == len(used) else np.flatnonzero(found >= 0)
-    return Columns(starts[kept], ends[kept], found[kept], tuple(names[code] for code in wanted))
+    held = None if scores is None else scores[kept]
+    return Columns(starts[kept], ends[kept], found[kept], tuple(names[code] for code in wanted), held)

@@ -13,7 +13,8 @@ Results have one of four formats, named by the suffix:
 - ``.txt``: Audacity labels, ``start end label`` between tabs.
 
 Each of these names is understood in each format. A row with a case and nothing else says that nothing was found in it.
-Results without case ids are found under ``ONLY``; :func:`gnomon.suites.events.times.place` gives them seconds.
+Results without case ids are found under ``ONLY``; :func:`gnomon.suites.events.spans.place` gives them seconds. What is
+as usual is read by :mod:`gnomon.suites.events.bulk`, all else row by row.
 """
 
 from __future__ import annotations
@@ -22,13 +23,14 @@ import csv
 import io
 import numbers
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 from gnomon.core.cases import join
 from gnomon.core.errors import InputError, some
@@ -37,7 +39,9 @@ from gnomon.intake.faults import guarded, shown
 from gnomon.intake.limits import DEFAULT, Limits
 from gnomon.intake.tables import read_table, table_suffix
 from gnomon.intake.writing import replacing
-from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, place, written, zone_of
+from gnomon.suites.events import bulk
+from gnomon.suites.events.spans import Read, place
+from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, written, zone_of
 
 ONLY = ""
 """The id under which results without case ids are found."""
@@ -51,7 +55,7 @@ NAMES = {
 _HEADS = {".csv": "case start end label score", ".tsv": "filename onset offset event_label score"}
 _STRUCTURE = ("id", "data_path", "t1", "t2", "labels")
 
-Results = dict[str, list[Stretch[Moment]]]
+Results = Mapping[str, Sequence[Stretch[Moment]]]
 Row = Mapping[str, Any]
 
 
@@ -62,7 +66,7 @@ class TruthCase:
     id: str
     path: Path
     window: tuple[float, float]
-    stretches: tuple[Stretch[float], ...]
+    stretches: Sequence[Stretch[float]]
     tags: Mapping[str, str]
     zone: Zone
     data_glob: str | None
@@ -85,10 +89,8 @@ def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = 
     """
     cases: dict[str, TruthCase] = {}
     for path in map(Path, paths):
-        value = read_json(path, limits=limits)
-        for index, item in enumerate(value if isinstance(value, list) else [value]):
-            number, at = (f"-{index}", f"[{index}].") if isinstance(value, list) else ("", "")
-            case = _case(path, item, (name or path.stem) + number, where := f"{shown(path)}: {at}")
+        for number, at, item, told in _items(path, limits):
+            case = _case(path, item, told, (name or path.stem) + number, where := f"{shown(path)}: {at}")
             if case.id in cases:
                 other = shown(cases[case.id].path)
                 raise InputError(f"{where}id: {shown(case.id, 80)!r} is also in {other}; give each case its own")
@@ -104,6 +106,9 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
     """Return what was recognised by case id, in the order of the file."""
     suffix = table_suffix(path, (".json", ".csv", ".csv.gz", ".tsv", ".txt"))
     if suffix == ".json":
+        found = bulk.read_results(path, limits, ONLY)
+        if found is not None:
+            return found
         value = read_json(path, limits=limits)
         if not isinstance(value, dict):
             return {ONLY: stretches_of(value, f"{shown(path)}: ")}
@@ -114,7 +119,9 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
         }
     if suffix.startswith(".csv"):
         table = read_table(path, text=[name for names in NAMES.values() for name in names], limits=limits)
-        return _grouped(path, table.column_names, ((i, row) for i, row in enumerate(table.to_pylist(), start=2)))
+        columns = _columns(table.column_names, shown(path))
+        found = bulk.from_table(table, columns, ONLY)
+        return _grouped(path, columns, enumerate(table.to_pylist(), start=2)) if found is None else found
     lines = _lines(path, limits)
     head = [name.strip() for name in lines[0][1]] if lines else []
     if set(head).isdisjoint(NAMES["start"]):
@@ -125,7 +132,11 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
     wrong = next((i for i, cells in lines if len(cells) != len(head)), None)
     if wrong is not None:
         raise InputError(f"{shown(path)}: row {wrong}: expected {len(head)} cells ({', '.join(head)}) between tabs")
-    return _grouped(path, head, ((i, dict(zip(head, cells, strict=True))) for i, cells in lines))
+    columns = _columns(head, shown(path))
+    table = pa.table({name: pa.array([cells[k] for _, cells in lines], pa.string()) for k, name in enumerate(head)})
+    found = bulk.from_table(table, columns, ONLY)
+    rows = ((i, dict(zip(head, cells, strict=True))) for i, cells in lines)
+    return _grouped(path, columns, rows) if found is None else found
 
 
 def stretches_of(items: object, where: str) -> list[Stretch[Moment]]:
@@ -154,7 +165,22 @@ def write_predictions(path: str | os.PathLike[str], results: Mapping[str, Sequen
         file.write((_json(results) if suffix == ".json" else _table(results, suffix, shown(path))).encode())
 
 
-def _case(path: Path, item: object, name: str, where: str) -> TruthCase:
+def _items(path: Path, limits: Limits) -> Iterator[tuple[str, str, object, Read | None]]:
+    """Give what the truth of a file holds: the number of an item and how messages name it, its fields, its labels."""
+    read = bulk.read_cases(path, limits)
+    if read is None:
+        value = read_json(path, limits=limits)
+        listed = isinstance(value, list)
+        items: list[tuple[object, Read | None]]
+        items = [(item, None) for item in (value if isinstance(value, list) else [value])]
+    else:
+        fields, told, listed = read
+        items = list(zip(fields, told, strict=True))
+    for index, (item, labels) in enumerate(items):
+        yield (f"-{index}", f"[{index}].", item, labels) if listed else ("", "", item, labels)
+
+
+def _case(path: Path, item: object, told: Read | None, name: str, where: str) -> TruthCase:
     if not isinstance(item, dict):
         raise InputError(f"{where}got {type(item).__name__}, expected an object with t1, t2 and labels")
     lacking = [key for key in ("t1", "t2", "labels") if key not in item]
@@ -167,9 +193,11 @@ def _case(path: Path, item: object, name: str, where: str) -> TruthCase:
     data = item.get("data_path")
     if data is not None and not isinstance(data, str):
         raise InputError(f"{where}data_path: got {type(data).__name__}, expected the pattern of file names as text")
-    stretches = place(stretches_of(item["labels"], f"{where}labels"), zone, f"{where}labels", relative=False)
+    listed = stretches_of(item["labels"], f"{where}labels") if told is None else told
+    stretches = place(listed, zone, f"{where}labels", relative=False)
     case = _text(item.get("id", name), f"{where}id")
-    return TruthCase(case, path, window, stretches, _tags(item), zone, data, item)
+    fields = item if told is None else bulk.Fields(item)
+    return TruthCase(case, path, window, stretches, _tags(item), zone, data, fields)
 
 
 def _tags(item: Row) -> dict[str, str]:
@@ -217,10 +245,9 @@ def _text(value: object, where: str) -> str:
     return text
 
 
-def _grouped(path: str | os.PathLike[str], names: Sequence[str], rows: Iterable[tuple[int, Row]]) -> Results:
-    columns = _columns(names, shown(path))
+def _grouped(path: str | os.PathLike[str], columns: Mapping[str, str], rows: Iterable[tuple[int, Row]]) -> Results:
     case = columns.get("case")
-    found: Results = {} if case else {ONLY: []}
+    found: dict[str, list[Stretch[Moment]]] = {} if case else {ONLY: []}
     for index, row in rows:
         where = f"{shown(path)}: row {index}"
         group = found.setdefault(_text(row[case], f"{where}.{case}") if case else ONLY, [])

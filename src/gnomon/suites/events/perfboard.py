@@ -147,9 +147,10 @@ def _results(case: TruthCase, system: System, classes: Sequence[str] | None) -> 
     returned = system.results[case.id]
     scored = _score(case, returned, classes)
     clock = _clock(case.zone)
-    own, found = _by_label(case.fields["labels"], case.stretches, classes), _by_label(returned, returned, classes)
+    told = dict(case.fields)  # once, since labels may be decoded whenever they are asked for
+    own, found = _by_label(told["labels"], case.stretches, classes), _by_label(returned, returned, classes)
     for index, label in enumerate([None] if classes is None else classes):
-        fields = {**case.fields, "labels": own.get(label, [])}
+        fields = {**told, "labels": own.get(label, [])}
         fields["recognizer"] = system.name
         if label is not None:
             fields["label"] = label

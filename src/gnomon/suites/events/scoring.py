@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from gnomon.core import options as opt
@@ -20,11 +21,11 @@ from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import columns, exhibits, files, perfboard, summaries, tallying
+from gnomon.suites.events import columns, exhibits, files, perfboard, spans, summaries, tallying
 from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.protocol import POOLED, protocol
-from gnomon.suites.events.times import Stretch, place
+from gnomon.suites.events.times import Stretch
 
 Results = Mapping[str, Sequence[Stretch[float]]]
 RECORDING = "recording"
@@ -127,9 +128,16 @@ def recordings(cases: Sequence[files.TruthCase], system: System) -> list[Recordi
 def told(cases: Sequence[files.TruthCase]) -> dict[str, Any]:
     """Return what the truth says of all cases, scored or not: its classes, and the most events of a recording."""
     return {
-        "true": sorted({stretch.label for case in cases for stretch in case.stretches}, key=natural_key),
+        "true": sorted({label for case in cases for label in labels_of(case.stretches)}, key=natural_key),
         "longest": max((len(case.stretches) for case in cases), default=0),
     }
+
+
+def labels_of(stretches: Sequence[Stretch[float]]) -> set[str]:
+    """Return the labels in use."""
+    if isinstance(stretches, spans.Placed):
+        return {stretches.names[code] for code in np.unique(stretches.codes).tolist()}
+    return {stretch.label for stretch in stretches}
 
 
 def foreground(
@@ -139,14 +147,16 @@ def foreground(
     if not background:
         return cases, system
 
-    def kept(stretches: Sequence[Stretch[float]]) -> tuple[Stretch[float], ...]:
+    def kept(stretches: Sequence[Stretch[float]]) -> Sequence[Stretch[float]]:
+        if isinstance(stretches, spans.Placed):
+            return stretches.without(background)
         return tuple(stretch for stretch in stretches if stretch.label not in background)
 
     results = {name: kept(stretches) for name, stretches in system.results.items()}
     return [replace(case, stretches=kept(case.stretches)) for case in cases], replace(system, results=results)
 
 
-def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> dict[str, list[Stretch[float]]]:
+def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> Results:
     """Read results of cases, in their seconds; ``policy`` says what becomes of cases without any."""
     given = dict(files.read_predictions(path))
     if files.ONLY in given:
@@ -165,7 +175,7 @@ def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> dict
         )
     if policy == "empty":
         given |= {name: [] for name in missing}
-    return {name: list(place(items, known[name].zone, f"{path}: {name}")) for name, items in given.items()}
+    return {name: spans.place(items, known[name].zone, f"{path}: {name}") for name, items in given.items()}
 
 
 def roster_of(cases: Sequence[files.TruthCase], chosen: str, slices: Sequence[str]) -> Roster:
@@ -198,26 +208,33 @@ def _no_tag(name: str, cases: Sequence[files.TruthCase]) -> InputError:
 
 def data_digest(cases: Sequence[files.TruthCase], level: str) -> str:
     """Return the fingerprint of cases and their truth."""
-    ids = [case.id for case in cases for _ in case.stretches]
-    rows = [stretch for case in cases for stretch in case.stretches]
+    whole = spans.joined(case.stretches for case in cases)
+    names = pa.array([case.id for case in cases])
+    ids = names.cast(pa.string()).take(_repeated([case.stretches for case in cases]))
     windows = [edge for case in cases for edge in case.window]
     groups = [case.tags.get(level, case.id) for case in cases]
-    texts = (pa.array([case.id for case in cases]), pa.array(groups), pa.array(ids, pa.string()))
-    times = (pa.array([r.start for r in rows], pa.float64()), pa.array([r.end for r in rows], pa.float64()))
-    return column_digest(*texts, pa.array(windows), *times, pa.array([r.label for r in rows], pa.string()))
+    times = pa.array(whole.starts), pa.array(whole.ends)
+    return column_digest(names, pa.array(groups), ids, pa.array(windows), *times, whole.labels())
 
 
 def table_of(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
     """Return what was returned."""
-    rows = [(case.id, *stretch) for case in cases for stretch in results[case.id]]
-    kinds = {
-        "case": pa.string(),
-        "start": pa.float64(),
-        "end": pa.float64(),
-        "label": pa.string(),
-        "score": pa.float64(),
-    }
-    return pa.table({name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(kinds.items())})
+    whole = spans.joined(results[case.id] for case in cases)
+    ids = pa.array([case.id for case in cases], pa.string())
+    return pa.table(
+        {
+            "case": ids.take(_repeated([results[case.id] for case in cases])),
+            "start": pa.array(whole.starts),
+            "end": pa.array(whole.ends),
+            "label": whole.labels(),
+            "score": pa.array(whole.scores, from_pandas=True),
+        }
+    )
+
+
+def _repeated(parts: Sequence[Sequence[Any]]) -> pa.Array:
+    """Return the place of every part as often as it has items."""
+    return pa.array(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
 
 
 def coverage(truth: Sequence[str], scored: Roster, options: ScoreOptions) -> dict[str, Any]:

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.ledgers import Ledger
-from gnomon.core.tallies import Array, natural_key
+from gnomon.core.tallies import Array
 from gnomon.measures import _stretches, event_rows, timing
 from gnomon.measures._stretches import Pair
-from gnomon.numerics import segments as kernel
+from gnomon.numerics.joint_labels import Joint
 from gnomon.runs.variants import DIFFERS
-from gnomon.suites.events.columns import Columns, Recording
+from gnomon.suites.events.columns import Recording
 
 NULL = "(nothing)"
 """The class of time that nothing covers."""
@@ -26,54 +26,56 @@ MOST_CLASSES = 200
 EDGES = "edges"
 """The ledger of errors of matched edges, of which facts are made."""
 COUNTS = ("events", "detected")
-_NO_EDGES = Ledger(np.zeros(0, np.int64), {"onset": np.zeros(0), "offset": np.zeros(0)})
 
 
-def confusion(recordings: Sequence[Recording]) -> Ledger:
-    """Return seconds by true and returned class; recordings whose classes overlap have none."""
-    names = sorted(
-        {label for one in recordings for side in (one.truth, one.returned) for label in side.classes}, key=natural_key
-    )
-    place = {label: index for index, label in enumerate([*names, NULL])}
-    parts: list[tuple[Array, Array, Array, Array]] = []
-    for number, one in enumerate(recordings if len(names) <= MOST_CLASSES else ()):
-        own = sorted({*one.truth.classes, *one.returned.classes}, key=natural_key)
-        truth, returned = (_track(side, own, one.case.window) for side in (one.truth, one.returned))
-        if kernel.overlapping(truth) or kernel.overlapping(returned):
-            continue
-        found, _ = kernel.segments(truth, returned, one.case.window)
-        table, _ = kernel.joint(found, truth, returned, one.case.window)
-        a, b = np.nonzero(table > 0)
-        code = np.array([place[label] for label in (*own, NULL)], dtype=np.int64)
-        parts.append((np.full(len(a), number), code[a], code[b], table[a, b]))
-    empty = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    case, true, got, seconds = (np.concatenate(side) for side in zip(*(parts or [empty]), strict=True))
-    return _labelled(case, {"truth": true, "predicted": got, "seconds": seconds}, [*names, NULL])
+def confusion(pair: Pair, tables: Joint) -> Ledger:
+    """Return seconds by true and returned class; recordings whose classes overlap have none.
+
+    A class that is called as the time that nothing covers counts as that.
+    """
+    labels = [*(str(label) for label in pair.labels if label != NULL), NULL]
+    null = len(labels) - 1
+    if null > MOST_CLASSES:
+        none = np.zeros(0, np.int64)
+        return _labelled(none, {"truth": none, "predicted": none, "seconds": np.zeros(0)}, labels)
+    firsts = np.searchsorted(pair.recording_of, np.arange(len(pair.recordings) + 1))
+    place = {label: index for index, label in enumerate(labels)}
+    code = np.array([place[str(label)] for label in pair.labels], dtype=np.int64)
+    stops, classes = firsts[tables.recording + 1], np.append(code[pair.class_of], null)
+    sides = {}
+    for side, codes in (("truth", tables.truth), ("predicted", tables.returned)):
+        groups = firsts[tables.recording] + codes
+        sides[side] = classes[np.where(groups < stops, groups, len(pair.class_of))]
+    return _labelled(tables.recording, {**sides, "seconds": tables.seconds}, labels)
 
 
-def left(recordings: Sequence[Recording], *, ranked: bool) -> tuple[dict[str, Ledger], dict[str, int]]:
+def left(recordings: Sequence[Recording], pair: Pair, tables: Joint) -> tuple[dict[str, Ledger], dict[str, int]]:
     """Return every ledger of the strict variant, and how many events there are and how many of them were detected.
 
-    Ledgers are the confusion, what was returned, how late events were detected, and the errors of matched edges. Unless
-    every return has a score (``ranked``), none has one.
+    Ledgers are the confusion, what was returned, how late events were detected, and the errors of matched edges.
+    ``pair`` holds all recordings, clipped to their windows, and ``tables`` what they are jointly; unless every return
+    has a score, none has one in it.
     """
-    kept: dict[str, list[Ledger]] = {"detections": [], "latency": [], EDGES: []}
-    counts = dict.fromkeys(COUNTS, 0)
-    for one in recordings:
-        truth, returned = one.truth.signal(one.case.window), one.returned.signal(one.case.window, scores=ranked)
-        pair = _stretches.paired(truth, returned)
-        kept["detections"].append(event_rows.detected(pair))
-        kept["latency"].append(event_rows.late_by(pair))
-        tracks = _whole(one).tracks()
-        kept[EDGES].append(_edges(*tracks))
-        late = timing.lateness(*tracks)
-        counts["events"] += len(late)
-        counts["detected"] += int(np.isfinite(late).sum())
-    if not recordings:
-        nothing = event_rows.detections({}, {}, window={}), event_rows.latencies({}, {}, window={})
-        kept = {name: [rows] for name, rows in zip(kept, (*nothing, _NO_EDGES), strict=True)}
-    stacked = {name: Ledger.stack([(rows, 1) for rows in own]) for name, own in kept.items()}
-    return {"confusion": confusion(recordings), **stacked}, counts
+    whole = _whole(recordings, pair)
+    late = timing.lateness(*whole.tracks())
+    kept = {
+        "confusion": confusion(pair, tables),
+        "detections": _by_case(event_rows.detected(pair)),
+        "latency": event_rows.late_by(pair),
+        EDGES: _edges(whole),
+    }
+    return kept, {"events": len(late), "detected": int(np.isfinite(late).sum())}
+
+
+def _by_case(rows: Ledger) -> Ledger:
+    """Return rows by case, those of one case in their order."""
+    if (np.diff(rows.case) >= 0).all():
+        return rows
+    order = np.argsort(rows.case, kind="stable")
+    columns = {name: column[order] for name, column in rows.columns.items()}
+    for column in columns.values():
+        column.setflags(write=False)  # a ledger copies what others may write to; nobody holds these
+    return Ledger(rows.case[order], columns, rows.labels)
 
 
 def settled(kept: Mapping[str, Ledger], *, ranked: bool) -> dict[str, Ledger]:
@@ -128,25 +130,31 @@ def _spread(errors: Array) -> dict[str, float | None]:
     return dict(zip(names, found, strict=True))
 
 
-def _edges(true: kernel.Track, returned: kernel.Track) -> Ledger:
+def _edges(pair: Pair) -> Ledger:
     """Return the signed errors of both edges of every matched event."""
+    true, returned = pair.tracks()
     i, j = timing.matched(true, returned, 0.0)
     errors = {"onset": returned.starts[j] - true.starts[i], "offset": returned.ends[j] - true.ends[i]}
-    return Ledger(np.zeros(len(i), np.int64), errors)
+    return Ledger(pair.recording_of[true.codes()[i]], errors)
 
 
-def _whole(one: Recording) -> Pair:
-    """Return both sides as they were given, also beyond the window."""
+def _whole(recordings: Sequence[Recording], pair: Pair) -> Pair:
+    """Return both sides of recordings as they were given, also beyond the windows."""
+    wide = [_reach(one) for one in recordings]
+    if all(window == one.case.window for window, one in zip(wide, recordings, strict=True)):
+        return pair
+    sides = [
+        (one.truth.signal(window), one.returned.signal(window)) for one, window in zip(recordings, wide, strict=True)
+    ]
+    return _stretches.together(*zip(*sides, strict=True))[0]
+
+
+def _reach(one: Recording) -> tuple[float, float]:
+    """Return the window, widened to hold all stretches."""
     sides = one.truth, one.returned
     low = min(one.case.window[0], *(float(side.starts.min(initial=np.inf)) for side in sides))
     high = max(one.case.window[1], *(float(side.ends.max(initial=-np.inf)) for side in sides))
-    return _stretches.paired(*(side.signal((low, high)) for side in sides))
-
-
-def _track(side: Columns, names: Sequence[str], window: tuple[float, float]) -> kernel.Track:
-    place = {label: index for index, label in enumerate(names)}
-    own = np.array([place[label] for label in side.classes], dtype=np.int64)
-    return kernel.tidy(side.starts, side.ends, own[side.codes], len(names), window)
+    return low, high
 
 
 def _labelled(case: Array, columns: Mapping[str, Array], labels: Sequence[str]) -> Ledger:

@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.cases import Roster
+from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, by_family
 from gnomon.core.signals import Intervals
 from gnomon.core.tallies import Tallies, natural_key
+from gnomon.measures import _stretches
+from gnomon.measures._folding import Folded
+from gnomon.measures._ward import WardTally, segmented, tally_cases
 from gnomon.measures.segmentation import RunF1, SegmentalF1
 from gnomon.runs.parts import Part
 from gnomon.suites.events import summaries
@@ -57,12 +61,20 @@ def tallied(
         The classes of the truth, and the most events of a recording; also of recordings that are not scored.
     """
     tallies: dict[str, Tallies] = {}
-    for variant in variants:
-        prefix, pooled = (PUBLISHED, True) if variant == "published" else ("", False)
-        families = _families(variant, longest <= MOST_EDITED)
-        tallies |= {f"{prefix}{name}": rows for name, rows in _rows(families, recordings, pooled).items()}
+    ledgers: dict[str, Ledger] = {}
+    counts: dict[str, int] = {}
     ranked = all(one.returned.scored for one in recordings)
-    ledgers, counts = summaries.left(recordings, ranked=ranked) if "strict" in variants else ({}, {})
+    for variant in variants:
+        pooled = variant == "published"
+        truth = [one.truth.signal(one.case.window, pooled=pooled) for one in recordings]
+        returned = [one.returned.signal(one.case.window, pooled=pooled, scores=ranked) for one in recordings]
+        pair, windows = _stretches.together(truth, returned)
+        found = segmented(pair, windows)
+        families = _families(variant, longest <= MOST_EDITED)
+        rows = _rows(families, truth, returned, tally_cases(pair, windows, found))
+        tallies |= {f"{PUBLISHED if pooled else ''}{name}": own for name, own in rows.items()}
+        if not pooled:
+            ledgers, counts = summaries.left(recordings, pair, found.tables)
     facts = {
         "true": sorted(true, key=natural_key),
         "returned": sorted({label for one in recordings for label in one.returned.classes}, key=natural_key),
@@ -108,14 +120,23 @@ def _families(variant: str, edit: bool) -> dict[str, Measure]:
     return by_family(protocol((), variant, "union", (), "recording", edit=edit).measures)
 
 
-def _rows(families: Mapping[str, Measure], recordings: Sequence[Recording], pooled: bool) -> dict[str, Tallies]:
-    """Tally every recording once for each family of measures."""
+def _rows(
+    families: Mapping[str, Measure],
+    truth: Sequence[Intervals],
+    returned: Sequence[Intervals],
+    ward: Tallies,
+) -> dict[str, Tallies]:
+    """Tally every recording once for each family of measures; Ward's categories are given."""
     rows: dict[str, list[Tallies]] = {name: [] for name in families}
-    for one in recordings:
-        truth, found = (side.signal(one.case.window, pooled=pooled) for side in (one.truth, one.returned))
-        for name, measure in families.items():
-            rows[name].append(measure.tally(truth, found))
-    if not recordings:  # every cell failed: nothing to sum, everything undefined
-        empty = Intervals(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), (), (0.0, 1.0))
-        rows = {name: [measure.tally(empty, empty).take(slice(0, 0))] for name, measure in families.items()}
-    return {name: Tallies.stack(found) for name, found in rows.items()}
+    folded = {name: one for name, one in families.items() if isinstance(one, Folded)}
+    for true, found in zip(truth, returned, strict=True) if folded else ():
+        pair = _stretches.paired(true, found)
+        for name, measure in folded.items():
+            rows[name].append(measure.folded(pair))
+    for name, one in families.items():
+        if isinstance(one, WardTally):
+            rows[name].append(ward)
+        elif not truth:  # every cell failed: nothing to sum, everything undefined
+            empty = Intervals(np.empty(0), np.empty(0), np.empty(0, dtype=np.int64), (), (0.0, 1.0))
+            rows[name].append(one.tally(empty, empty).take(slice(0, 0)))
+    return {name: Tallies.stack(own) for name, own in rows.items()}
