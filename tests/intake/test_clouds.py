@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
+from gnomon.intake import pcd
 from gnomon.intake.clouds import ENCODINGS, Cloud, read_cloud, write_cloud
 from gnomon.intake.lzf import LzfError, compress, decompress
 
@@ -504,3 +505,54 @@ def test_five_million_points_need_little_memory(tmp_path):
         [sys.executable, "-c", textwrap.dedent(code), str(path)], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 2 * count * record
+
+
+def test_files_with_the_same_header_and_errors_that_name_their_own_file(save):
+    first, again = (save(header() + POINTS.tobytes(), f"{n}.pcd") for n in "ab")
+    assert np.array_equal(read_cloud(first).points, read_cloud(again).points)
+    short = save(header() + POINTS.tobytes()[:-1], "short.pcd")
+    with pytest.raises(InputError, match=r"short\.pcd: cut short"):
+        read_cloud(short)
+    for name in ("c", "d"):
+        with pytest.raises(InputError, match=rf"{name}\.pcd: field 'x': TYPE Q SIZE 4"):
+            read_cloud(save(header(kind="Q F F") + POINTS.tobytes(), f"{name}.pcd"))
+
+
+HELD = POINTS.tobytes()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        header().replace(b"\n", b"\r\n") + HELD,
+        header().replace(b"DATA binary", b"  DATA binary") + HELD,
+        header().replace(b"DATA binary", b"DATA\tbinary") + HELD,
+        header().replace(b"DATA", b"# DATA ascii\n#\nDATA") + HELD,
+        header().replace(b"DATA binary", b" DATA binary") + HELD[:24] + b"\nDATA ascii\n",
+        header().replace(b"# .PCD", b"#" + b"x" * 60_000) + HELD,
+    ],
+)
+def test_headers_are_read_the_same_before_and_after_they_were_met(save, data):
+    """The header is the plain reading of the whole beginning of the file, also when its text ends somewhere else."""
+    path = save(data)
+    expected = pcd.read_header(data, path)
+    for _ in range(2):
+        found = read_cloud(path)
+        assert len(found) == expected.points
+        assert found.points.tobytes() == data[expected.length :][: len(HELD)]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (header().replace(b"DATA binary\n", b"DATA binary"), "no line DATA in the first"),
+        (header().replace(b"DATA binary\n", b"") + HELD, "is no entry of a PCD header|no line DATA in the first"),
+        (header(data="binary ascii") + HELD, "DATA binary ascii, expected one of"),
+        (header().replace(b"# .PCD", b"#" + b"x" * (1 << 16)) + HELD, "no line DATA in the first 65536 bytes"),
+        (b"DATA binary\n" + HELD, "no line FIELDS"),
+    ],
+)
+def test_a_broken_header_is_named_each_time(save, data, message):
+    for name in ("a.pcd", "b.pcd"):
+        with pytest.raises(InputError, match=rf"{name}: .*({message})"):
+            read_cloud(save(data, name))

@@ -9,6 +9,7 @@ from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 from gnomon.core.errors import InputError
 from gnomon.core.scans import BOX_CLASSES, CHANGES, PointLabels
 from gnomon.core.tallies import Tallies
+from gnomon.measures import points
 from gnomon.measures.points import (
     PointAccuracy,
     PointClassF1,
@@ -127,3 +128,25 @@ def test_bad_input_is_refused(truth, prediction, message):
 def test_scenes_of_different_lengths_are_refused():
     with pytest.raises(InputError, match="expected as many predictions as truths"):
         PointF1().tally(PointLabels(np.zeros(2, np.uint8), CHANGES), PointLabels(np.zeros(3, np.uint8), CHANGES))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=9), min_size=1, max_size=6), st.data()
+)
+def test_scenes_together_are_scenes_alone(scenes, data):
+    """The rows of scenes that are counted one by one are the reference, in one go and by the kernels for long rows."""
+    sides = [[PointLabels(np.array([both[n] for both in own], np.uint8), CHANGES) for own in scenes] for n in range(2)]
+    expected = Tallies.stack([PointF1().tally(*both) for both in zip(*sides, strict=True)])
+    whole = [PointLabels(np.concatenate([own.codes for own in side]), CHANGES) for side in sides]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(points, "FEW", data.draw(st.sampled_from([0, 1 << 13])))
+        found = PointF1().tally_scenes(*whole, [len(own) for own in scenes])
+    assert Tallies.stack([found]) == expected
+
+
+@pytest.mark.parametrize(("n", "m", "sizes"), [(3, 3, [1, 1]), (3, 2, [1, 2]), (2, 3, [1, 1])])
+def test_scenes_that_are_not_all_of_the_points_are_refused(n, m, sizes):
+    sides = (PointLabels(np.zeros(size, np.uint8), CHANGES) for size in (n, m))
+    with pytest.raises(InputError, match=rf"expected {sum(sizes)} points of scenes .*, but got {n} and {m}"):
+        PointF1().tally_scenes(*sides, sizes)

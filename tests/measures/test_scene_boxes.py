@@ -1,11 +1,15 @@
 """Scores of boxes over scenes: the fold against one evaluation of everything, names, and identities."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
+from gnomon.core.ledgers import Ledger
 from gnomon.core.scans import BOX_CLASSES, Boxes
 from gnomon.core.tallies import Tallies
 from gnomon.measures import boxes
@@ -19,8 +23,11 @@ from gnomon.measures.scene_boxes import (
     BoxIoU,
     BoxPrecision,
     BoxRecall,
+    matched,
     per_scene,
 )
+from gnomon.numerics import assignment
+from gnomon.numerics.assignment import ORDERS
 
 UNIT = [0, 0, 0, 1, 1, 1]
 
@@ -191,3 +198,109 @@ def test_scores_of_a_class_have_the_support_of_its_true_boxes():
         }
         assert found == {"Add": [True, False, False], "Remove": [True, True, False], "?": [False] * 3}
     assert BoxIoU().support(tallies.each(), None) is None
+
+
+def drawn(rng, form, scored):
+    """Boxes on a grid, with many ties, some of them twice: by corners, by vertices, or turned by eighths."""
+    low = rng.integers(0, 3, (rng.integers(0, 7), 3)).astype(float)
+    size = rng.integers(1, 3, low.shape)
+    codes = rng.integers(0, 2, len(low))
+    geometry = np.c_[low, low + size]
+    if form == "turned":
+        geometry = np.c_[low, size, rng.integers(0, 3, len(low)) * np.pi / 4]
+    elif form == "vertices":
+        corners = np.array(list(itertools.product((0, 1), repeat=3)))
+        geometry = np.where(corners == 1, (low + size)[:, np.newaxis], low[:, np.newaxis])
+    return Boxes(geometry, codes, BOX_CLASSES, rng.integers(0, 3, len(low)) / 2 if scored else None)
+
+
+@pytest.mark.parametrize("matching", ORDERS)
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), scored=st.booleans(), forms=st.sampled_from(["plain", "mixed"]))
+def test_scenes_together_are_scenes_alone(matching, seed, scored, forms):
+    """The rows of scenes that are matched one by one are the reference: not even ties hang on what else is there."""
+    rng = np.random.default_rng(seed)
+    kinds = ["corners"] if forms == "plain" else ["corners", "vertices", "turned"]
+    sides = [[drawn(rng, rng.choice(kinds), scored) for _ in range(6)] for _ in range(2)]
+    scenes = boxes.Scenes(*sides)
+    measure = BoxF1(iou=0.3, matching=matching)
+    assert scenes.pair is not None
+    assert measure.tally_scenes(scenes) == Tallies.stack([measure.tally(*both) for both in scenes])
+    each = [(boxes.detections(*both, (0.25, 0.5, 0.9)), 1) for both in scenes]
+    assert boxes.detections_of_scenes(scenes, (0.25, 0.5, 0.9)) == Ledger.stack(each)
+    for truth, prediction in scenes:
+        found = boxes.evaluate(
+            truth.geometry,
+            prediction.geometry,
+            iou=0.3,
+            matching=matching,
+            truth_class=truth.codes,
+            prediction_class=prediction.codes,
+            score=prediction.scores,
+        )
+        assert matched(truth, prediction, 0.3, matching) == found["matches"]
+
+
+def test_scenes_that_cannot_be_taken_together_are_taken_one_by_one():
+    some = Boxes([UNIT], [0], BOX_CLASSES, [0.5])
+    other = Boxes([UNIT], [0], ("Remove", "Add"), [0.5])
+    for sides in (
+        ([some, some], [some, Boxes([UNIT], [0], BOX_CLASSES)]),
+        ([some, other], [some, some]),
+        ([Boxes([UNIT], [0], BOX_CLASSES, frame="world"), some],) * 2,
+    ):
+        scenes = boxes.Scenes(*sides)
+        assert scenes.pair is None
+        assert BoxF1().tally_scenes(scenes) == Tallies.stack([BoxF1().tally(*both) for both in scenes])
+        assert boxes.detections_of_scenes(scenes) == Ledger.stack([(boxes.detections(*both), 1) for both in scenes])
+    flat = Boxes([UNIT, [0, 0, 0, 1, 1, 0]], [0, 0], BOX_CLASSES)
+    for wrong, message in ((flat, "truth: box 1 is flat"), (Boxes([UNIT], [-1], BOX_CLASSES), "truth: box 0 has no")):
+        with pytest.raises(InputError, match=message):
+            BoxF1().tally_scenes(boxes.Scenes([some, wrong], [some, some]))
+
+
+def test_ties_of_a_scene_do_not_hang_on_other_scenes(monkeypatch):
+    """Two predictions are as good as one another: that which comes first by its corners is a hit, beside turned boxes
+    too; by its vertices, it would be the other one. By hand: half of the cube each, IoU 1/2."""
+    cube, halves = [0, 0, 0, 2, 2, 2], [[0, 0, 1, 2, 2, 2], [1, 0, 0, 2, 2, 2]]
+    plain = Boxes([cube], [0], BOX_CLASSES), Boxes(halves, [0, 0], BOX_CLASSES, [0.5, 0.5])
+    turned = (Boxes([[0, 0, 0, 1, 2, 3, 0.5]], [0], BOX_CLASSES, [0.5]),) * 2
+    alone = boxes.detections(*plain, (0.25,))
+    assert alone.columns["hit_0p25"].tolist() == [0, 1, 0]
+    both = boxes.Scenes(*zip(plain, turned, strict=True))
+    assert boxes.detections_of_scenes(both, (0.25,)).columns["hit_0p25"].tolist() == [0, 1, 0, 1, 0]
+    seen = []
+    monkeypatch.setattr(assignment, "match", lambda *given: seen.append(given[-1]) or np.zeros(0, np.int64))
+    both.pair.matched(0.25, "hungarian-then-filter")
+    assert seen[0].tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize("matching", ORDERS)
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_scenes_anywhere_together_are_scenes_alone(matching, seed):
+    """Coordinates of any rounding and place, sides without boxes, classes and scores that only some scenes have."""
+    rng = np.random.default_rng(seed)
+    names = [BOX_CLASSES, BOX_CLASSES[::-1], (*BOX_CLASSES, "Move")][: rng.choice([1, 1, 3])]
+    scored = rng.choice(3)
+
+    def side():
+        n, place = rng.integers(0, 5), rng.normal(0, 10.0 ** rng.integers(-3, 4))
+        low = place + rng.random((n, 3))
+        geometry = np.c_[low, low + rng.uniform(0.5, 1.5, low.shape)]
+        scores = rng.integers(0, 3, n) / 3 if scored == 2 or (scored == 1 and rng.random() < 0.5) else None
+        return Boxes(geometry, rng.integers(0, 2, n), names[rng.choice(len(names))], scores)
+
+    scenes = boxes.Scenes([side() for _ in range(5)], [side() for _ in range(5)])
+    measure = BoxF1(iou=0.2, matching=matching)
+    assert measure.tally_scenes(scenes) == Tallies.stack([measure.tally(*both) for both in scenes])
+    assert boxes.detections_of_scenes(scenes) == Ledger.stack([(boxes.detections(*both), 1) for both in scenes])
+
+
+def test_scenes_of_which_none_has_boxes():
+    nothing = Boxes(np.zeros((0, 6)), [], BOX_CLASSES)
+    scenes = boxes.Scenes([nothing] * 3, [nothing] * 3)
+    found = BoxF1().tally_scenes(scenes)
+    assert found == Tallies.stack([BoxF1().tally(nothing, nothing)] * 3)
+    assert found.fields["n"].tolist() == [1, 1, 1]
+    assert len(boxes.detections_of_scenes(scenes)) == 0

@@ -70,3 +70,8 @@ def test_the_fold_is_the_evaluation():
 def test_bad_input_is_refused(truth, prediction, message):
     with pytest.raises(InputError, match=message):
         evaluate(truth, prediction)
+
+
+def test_scenes_together_are_scenes_alone():
+    rows = [SceneAccuracy().tally(Changed(t), Changed(c)) for t, c in zip(TRUTH, CALLED, strict=True)]
+    assert SceneAccuracy().tally_scenes(np.array(TRUTH), np.array(CALLED)) == Tallies.stack(rows)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from gnomon.core.errors import InputError
-from gnomon.numerics.assignment import ORDERS, heaviest, match
+from gnomon.numerics.assignment import ORDERS, _second, heaviest, match
 from gnomon.numerics.boxes import Overlaps
 
 THRESHOLD = 0.25
@@ -179,3 +179,26 @@ def test_no_pairs():
 def test_an_unknown_order_is_refused():
     with pytest.raises(InputError, match=r"matching: expected one of hungarian-then-filter, .*, but got 'hungarian'"):
         match(pairs_of(np.ones((1, 1))), 0.5, "hungarian")
+
+
+def test_small_differences_count_within_a_scene_however_many_scenes_there_are():
+    """By hand: both assignments have the sum 1/2 and one pair of at least 1/4, in the second larger by 2**-40."""
+    least = 2.0**-40
+    i, j = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    iou = np.array([0.3125, 0.3125 + least, 0.1875 - least, 0.1875])
+    for size in (2, 5000):
+        pairs = Overlaps(i, j, iou, size, size)
+        assert match(pairs, THRESHOLD, "hungarian-then-filter", most=np.full(4, 2)).tolist() == [1]
+    assert match(Overlaps(i, j, iou, 2, 2), THRESHOLD, "hungarian-then-filter").tolist() == [1]
+
+
+@given(st.lists(st.tuples(st.integers(0, 1 << 40), st.booleans(), st.integers(1, 1 << 31)), max_size=9))
+def test_second_weights(rows):
+    """The reference is the same in whole numbers of Python, one by one."""
+    expected = []
+    for whole, reached, most in rows:
+        bits = max(61 - 2 * most.bit_length(), 0)
+        expected.append((most << min(bits, 40)) + 1 + (whole >> max(40 - bits, 0)) if reached else 0)
+    columns = zip(*rows, strict=True) if rows else ((), (), ())
+    whole, reached, most = (np.array(c, kind) for c, kind in zip(columns, (np.int64, np.bool_, np.int64), strict=True))
+    assert _second(whole, reached, most).tolist() == expected

@@ -14,6 +14,7 @@ import os
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -59,7 +60,7 @@ def read_pcd(path: str | os.PathLike[str], fields: Collection[str] | None, limit
     size = check_file(path, limits)
     with Path(path).open("rb", buffering=0) as file:
         start = file.read(_LONGEST_HEADER)
-        header = read_header(start, path)
+        header = _seen(start[: start.find(b"\n", start.find(b"\nDATA ") + 1) + 1]) or read_header(start, path)
         file.seek(header.length)
         there = size - header.length
         kept = wanted(header.columns, fields)
@@ -68,6 +69,15 @@ def read_pcd(path: str | os.PathLike[str], fields: Collection[str] | None, limit
         if header.mode == "binary":
             return _binary(file, header, kept, path, there)
         return _compressed(file, header, kept, path, there)
+
+
+@lru_cache(maxsize=64)
+def _seen(data: bytes) -> Header | None:
+    """Return the header of these bytes, as many files have it; None where there is none, or something is wrong."""
+    try:
+        return read_header(data, "")
+    except InputError:
+        return None
 
 
 def read_header(data: bytes, path: str | os.PathLike[str]) -> Header:

@@ -9,7 +9,8 @@ Conventions
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,10 @@ SIDES = ("truth", "prediction")
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Both sides: boxes, their classes as codes into ``labels``, their scenes, and scores of the prediction."""
+    """Both sides: boxes, their classes as codes into ``labels``, their scenes, and scores of the prediction.
+
+    Where scenes are ``apart``, what becomes of one does not depend on which others are there: not even ties do.
+    """
 
     truth: Solids
     prediction: Solids
@@ -36,18 +40,27 @@ class Pair:
     scenes: tuple[Codes, Codes]
     labels: list[Any]
     scores: Floats | None = None
+    apart: bool = False
+    _met: dict[float, Overlaps] = field(default_factory=dict)
 
     def meeting(self, least: float) -> Overlaps:
-        """Return the pairs of one scene and class with a common volume and at least this IoU."""
-        size = max(len(self.labels), 1)
-        true, returned = (scene * size + code for scene, code in zip(self.scenes, self.classes, strict=True))
-        return overlaps(self.truth, self.prediction, (true, returned), least=least)
+        """Return the pairs of one scene and class with a common volume and at least this IoU; looked for once."""
+        if least not in self._met:
+            size = max(len(self.labels), 1)
+            true, returned = (scene * size + code for scene, code in zip(self.scenes, self.classes, strict=True))
+            self._met[least] = overlaps(self.truth, self.prediction, (true, returned), least=least)
+        return self._met[least]
 
     def matched(self, iou: float, order: str) -> Overlaps:
         """Match one to one; see :mod:`gnomon.numerics.assignment`."""
         least = 0.0 if order == "hungarian-then-filter" else iou - assignment.SLACK
         pairs = self.meeting(least)
-        return pairs.take(assignment.match(pairs, iou, order, self.scores, self.places))
+        most = None
+        if self.apart:
+            size = 1 + max(int(scene.max(initial=0)) for scene in self.scenes)
+            true, returned = (np.bincount(scene, minlength=size) for scene in self.scenes)
+            most = np.minimum(true, returned)[self.scenes[0][pairs.i]]
+        return pairs.take(assignment.match(pairs, iou, order, self.scores, self.places, most))
 
     def hits(self, thresholds: Array) -> Array:
         """Say for each threshold which predictions find a free truth, by falling score: ``(thresholds, M)``."""
@@ -61,7 +74,9 @@ class Pair:
 
     def places(self) -> tuple[Codes, Codes]:
         """Number the boxes of each side by where they are, whatever their order and that of their vertices."""
-        return _places(self.truth), _places(self.prediction)
+        sides = zip((self.truth, self.prediction), self.scenes, strict=True)
+        first, second = (_places(boxes, scene if self.apart else None) for boxes, scene in sides)
+        return first, second
 
     def count(self, codes: Codes) -> Codes:
         """Count boxes by class."""
@@ -105,6 +120,42 @@ def paired(truth: Boxes, prediction: Boxes) -> Pair:
     return Pair(first, second, (codes[0], codes[1]), one, list(labels), scores)
 
 
+def gathered(truths: Sequence[Boxes], predictions: Sequence[Boxes]) -> Pair | None:
+    """Take both sides of many scenes, at least one, apart from one another.
+
+    None where they have to be taken one by one: scenes differ in their classes, or only some predictions have scores,
+    or there is a fault, which a scene alone can name.
+    """
+    sides = truths, predictions
+    filled = {boxes.scores is not None for boxes in predictions if len(boxes)}
+    kinds = {boxes.classes for side in sides for boxes in side}
+    if len({boxes.frame for side in sides for boxes in side}) > 1 or len(filled) > 1 or len(kinds) != 1:
+        return None
+    labels = union(list(kinds))
+    lookup = np.array([labels.index(label) for label in kinds.pop()], np.int64)
+    given = [np.concatenate([boxes.codes for boxes in side]) for side in sides]
+    if any(int(codes.min(initial=0)) == NONE for codes in given):
+        return None
+    codes = [lookup[own] if len(own) else np.zeros(0, np.int64) for own in given]
+    try:
+        first, second = (_solid(side, name) for side, name in zip(sides, SIDES, strict=True))
+    except InputError:
+        return None
+    scenes = [np.repeat(np.arange(len(side)), [len(boxes) for boxes in side]) for side in sides]
+    scores = None
+    if filled == {True}:
+        scores = np.concatenate([boxes.scores for boxes in predictions if boxes.scores is not None])
+    return Pair(first, second, (codes[0], codes[1]), (scenes[0], scenes[1]), list(labels), scores, apart=True)
+
+
+def _solid(side: Sequence[Boxes], where: str) -> Solids:
+    """Return the boxes of many scenes; those that are not parallel to the axes are worked out scene by scene."""
+    if all(boxes.geometry.shape[1:] == (6,) for boxes in side):
+        return solids(np.concatenate([boxes.geometry for boxes in side]), where)
+    parts = [solids(boxes.geometry, where) for boxes in side]
+    return Solids(*(np.concatenate([getattr(part, n) for part in parts]) for n in Solids.__dataclass_fields__))
+
+
 def threshold(iou: Any) -> float:
     """Return one threshold of IoU, above 0 and up to 1."""
     values = _stretches.limits(iou, "iou")
@@ -131,10 +182,15 @@ def _scores(score: Any) -> Floats | None:
     return values
 
 
-def _places(boxes: Solids) -> Codes:
+def _places(boxes: Solids, scenes: Codes | None) -> Codes:
+    """Return numbers by bounds, and by vertices where a box, of a scene of its own, is not parallel to the axes."""
     keys = [*boxes.low.T, *boxes.high.T]
-    if (boxes.stand != ALIGNED).any():
-        keys += [*in_order(boxes.corners()).reshape(len(boxes), -1).T]
+    turned = boxes.stand != ALIGNED
+    if turned.any():
+        corners = in_order(boxes.corners()).reshape(len(boxes), -1)
+        if scenes is not None:
+            corners[~(np.bincount(scenes, turned) > 0)[scenes]] = 0.0
+        keys += [*corners.T]
     place = np.empty(len(boxes), np.int64)
     place[np.lexsort(keys)] = np.arange(len(boxes))
     return place

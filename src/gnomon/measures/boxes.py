@@ -46,7 +46,7 @@ from gnomon.core.signals import Boxes
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import _boxed, _stretches
 from gnomon.measures._folding import family_of
-from gnomon.measures.scene_boxes import BoxF1, BoxF1OfMeans, BoxPrecision, BoxRecall, counts
+from gnomon.measures.scene_boxes import BoxF1, BoxF1OfMeans, BoxPrecision, BoxRecall, Scenes, counts
 from gnomon.numerics import matching1d
 from gnomon.numerics.assignment import Order, check_order
 
@@ -165,21 +165,34 @@ def detections(truth: Boxes, prediction: Boxes, thresholds: Sequence[float] = TH
     row for each prediction, then one for the true boxes of each class that has any. :mod:`gnomon.measures.ranked`
     scores such rows.
     """
-    values = _stretches.limits(thresholds)
-    pair = _boxed.paired(truth, prediction)
-    truths = pair.count(pair.classes[0])
-    present = np.flatnonzero(truths)
-    n, more = len(pair.prediction), len(present)
+    return _detected(_boxed.paired(truth, prediction), _stretches.limits(thresholds))
+
+
+def detections_of_scenes(scenes: Scenes, thresholds: Sequence[float] = THRESHOLDS) -> Ledger:
+    """Return the rows of many scenes at once: those that :func:`detections` gives of each, cases from 0."""
+    if scenes.pair is None:
+        return Ledger.stack([(detections(truth, prediction, thresholds), 1) for truth, prediction in scenes])
+    return _detected(scenes.pair, _stretches.limits(thresholds))
+
+
+def _detected(pair: _boxed.Pair, thresholds: Array) -> Ledger:
+    """Return a row for each prediction of a scene, then one for each of its classes that is true; then the next."""
+    size = max(len(pair.labels), 1)
+    cells, truths = np.unique(pair.scenes[0] * size + pair.classes[0], return_counts=True)
+    scene, present = np.divmod(cells, size)
+    n, more = len(pair.prediction), len(cells)
+    case = np.concatenate([pair.scenes[1], scene])
+    order = np.argsort(case, kind="stable")
     scores = np.full(n, np.nan) if pair.scores is None else pair.scores
     columns: dict[str, Array] = {
         "class": np.concatenate([pair.classes[1], present]),
         "score": np.concatenate([scores, np.full(more, np.nan)]),
         "returned": np.repeat(np.array([1, 0], np.int64), [n, more]),
-        "truths": np.concatenate([np.zeros(n, np.int64), truths[present]]),
+        "truths": np.concatenate([np.zeros(n, np.int64), truths]),
     }
-    for value, hit in zip(values.tolist(), pair.hits(values), strict=True):
+    for value, hit in zip(thresholds.tolist(), pair.hits(thresholds), strict=True):
         columns[family_of("hit", value)] = np.concatenate([hit, np.zeros(more, np.bool_)]).astype(np.int64)
-    return Ledger(np.zeros(n + more, np.int64), columns, {"class": tuple(pair.labels)})
+    return Ledger(case[order], {name: own[order] for name, own in columns.items()}, {"class": tuple(pair.labels)})
 
 
 def _scores(tp: int, sides: tuple[int, int], overlap: Array, where: str, undefined: dict[str, str]) -> dict[str, Any]:

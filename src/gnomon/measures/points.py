@@ -26,6 +26,7 @@ that is not true no recall; a macro average leaves out a class without the value
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -43,6 +44,8 @@ from gnomon.measures.averaging import AveragedRatio, ClassSet, Kind, ZeroDivisio
 from gnomon.numerics.counting import confusion
 
 FIELDS = ("tp", "truth", "predicted")
+FEW = 1 << 13
+"""Points of a scene up to which many scenes are counted in one go: the kernels for long rows do not pay."""
 
 
 class PointCounts(classification.ClassCounts):
@@ -64,6 +67,26 @@ class PointCounts(classification.ClassCounts):
         table = confusion(truth.codes, prediction.codes, len(truth.classes))
         fields = {name: values[np.newaxis] for name, values in _marginals(table).items()}
         return Tallies(classification.LAYOUT, {"class": truth.classes}, {**fields, "n": np.array([len(truth)])})
+
+    def tally_scenes(self, truth: Labels, prediction: Labels, sizes: Sequence[int]) -> Tallies:
+        """Count many scenes, whose points come one after another, so many each: a row each.
+
+        Codes of both sides are bytes, in one order of classes.
+        """
+        size, ends = len(truth.classes), np.cumsum([0, *sizes])
+        if not len(truth) == len(prediction) == ends[-1]:
+            got = f"{len(truth)} and {len(prediction)}"
+            raise InputError(f"expected {ends[-1]} points of scenes in truth and prediction, but got {got}")
+        if ends[-1] < FEW * len(sizes):
+            scene = np.repeat(np.arange(len(sizes)) * size, sizes)
+            cells = ((scene + truth.codes) * size) + prediction.codes
+            tables = np.bincount(cells, minlength=len(sizes) * size**2).reshape(-1, size, size)
+        else:
+            sides = itertools.pairwise(ends.tolist())
+            each = [confusion(truth.codes[a:b], prediction.codes[a:b], size) for a, b in sides]
+            tables = np.stack(each)
+        fields = dict(zip(FIELDS, (tables.diagonal(0, 1, 2), tables.sum(axis=2), tables.sum(axis=1)), strict=True))
+        return Tallies(classification.LAYOUT, {"class": truth.classes}, {**fields, "n": np.array(sizes, np.int64)})
 
     def why(self, totals: Totals) -> str:
         """As for labels, in terms of points."""

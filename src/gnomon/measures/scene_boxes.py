@@ -18,9 +18,11 @@ BoxErrorsPerScene                   ``false`` predictions or ``missed`` truths p
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -35,6 +37,7 @@ from gnomon.measures._folding import family_of
 from gnomon.measures._means import F1OfMeans
 from gnomon.measures.averaging import AveragedRatio, Kind, ZeroDivision
 from gnomon.numerics.assignment import Order, check_order
+from gnomon.numerics.boxes import Overlaps
 
 LAYOUT = (
     Field("tp", ("class",)),
@@ -43,6 +46,25 @@ LAYOUT = (
     Field("iou", ("class",), "sum"),
     Field("n"),
 )
+
+
+@dataclass(frozen=True, eq=False)
+class Scenes:
+    """Truth and prediction of many scenes, at least one, to be matched together."""
+
+    truths: Sequence[Boxes]
+    predictions: Sequence[Boxes]
+
+    def __len__(self) -> int:
+        return len(self.truths)
+
+    def __iter__(self) -> Iterator[tuple[Boxes, Boxes]]:
+        return zip(self.truths, self.predictions, strict=True)
+
+    @cached_property
+    def pair(self) -> _boxed.Pair | None:
+        """All of them, apart from one another; None where they have to be taken one by one."""
+        return _boxed.gathered(self.truths, self.predictions)
 
 
 @dataclass(frozen=True)
@@ -89,6 +111,14 @@ class BoxMeasure(Measure):
         rows = {name: np.asarray(values)[np.newaxis] for name, values in fields.items()}
         return Tallies(LAYOUT, {"class": tuple(pair.labels)}, rows)
 
+    def tally_scenes(self, scenes: Scenes) -> Tallies:
+        """Match many scenes at once: the rows that :meth:`tally` gives, under one another."""
+        pair = scenes.pair
+        if pair is None:
+            return Tallies.stack([self.tally(truth, prediction) for truth, prediction in scenes])
+        fields = _counted(pair, pair.matched(self.iou, self.matching), len(scenes))
+        return Tallies(LAYOUT, {"class": tuple(pair.labels)}, fields)
+
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that counts and sums can come from matches."""
         del ledgers
@@ -114,6 +144,29 @@ def counts(pair: _boxed.Pair, matches: Any) -> dict[str, Any]:
         "iou": np.array([math.fsum(matches.iou[codes == code]) for code in range(len(pair.labels))]),
         "n": 1,
     }
+
+
+def _counted(pair: _boxed.Pair, matches: Overlaps, scenes: int) -> dict[str, Array]:
+    """Return the fields of the tallies of many scenes."""
+    size = len(pair.labels)
+
+    def cells(codes: Array) -> Array:
+        return np.bincount(codes, minlength=scenes * size).reshape(scenes, size)
+
+    true, returned = (scene * size + code for scene, code in zip(pair.scenes, pair.classes, strict=True))
+    of_match = true[matches.i]
+    tp = cells(of_match)
+    values = matches.iou[np.argsort(of_match, kind="stable")].tolist()
+    ends = itertools.pairwise([0, *np.cumsum(tp).tolist()])
+    sums = np.array([math.fsum(values[start:stop]) for start, stop in ends]).reshape(scenes, size)
+    ones = np.ones(scenes, np.int64)
+    return {"tp": tp, "truth": cells(true), "predicted": cells(returned), "iou": sums, "n": ones}
+
+
+def matched(truth: Boxes, prediction: Boxes, iou: float, matching: Order) -> list[tuple[int, int, float]]:
+    """Return the matches of one scene: truth, prediction and IoU, by the truth."""
+    found = _boxed.paired(truth, prediction).matched(iou, matching)
+    return list(zip(found.i.tolist(), found.j.tolist(), found.iou.tolist(), strict=True))
 
 
 def per_scene(totals: Totals) -> dict[str, float | None]:

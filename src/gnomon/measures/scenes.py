@@ -50,6 +50,11 @@ class SceneCounts(Measure):
             LAYOUT, {}, {**_cells(np.array([[truth.value]]), np.array([[prediction.value]])), "n": np.array([1])}
         )
 
+    def tally_scenes(self, truth: Array, prediction: Array) -> Tallies:
+        """Count many scenes, of which booleans say whether they changed: a row each."""
+        cells = _cells(truth[:, np.newaxis], prediction[:, np.newaxis])
+        return Tallies(LAYOUT, {}, {**cells, "n": np.ones(len(truth), np.int64)})
+
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that every scene is one of the four."""
         del ledgers

@@ -26,7 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -249,11 +249,12 @@ def _means(fields: Mapping[str, Array]) -> dict[str, Array]:
 
 def _along(totals: Totals, field: str, axis: str, label: str) -> Array:
     """Return the entry of a label on the first axis of a field, ``(*batch, ...)``, or zeros."""
-    array = totals[field]
+    array, labels = totals[field], totals.axes[axis]
     place = len(totals.batch)
-    if label not in totals.axes[axis]:
+    if label not in labels:
         return np.zeros(array.shape[:place] + array.shape[place + 1 :])
-    return np.asarray(np.take(array, totals.axes[axis].index(label), axis=place))
+    entry: tuple[Any, ...] = (*(slice(None),) * place, labels.index(label))
+    return np.asarray(array[entry], order="C")
 
 
 @dataclass(frozen=True)
@@ -294,10 +295,11 @@ class JointMPJPE(_PoseMeasure):
         return f"{KEYS[self.alignment]}[{self.joint}]"
 
     def _of(self, totals: Totals, field: str) -> Array:
-        aligned = self._aligned(totals, field, self.alignment)
-        if self.joint not in totals.axes["joint"]:
+        kinds, joints = totals.axes["alignment"], totals.axes["joint"]
+        label = labelled(self.alignment, self.root)
+        if self.joint not in joints or label not in kinds:
             return np.zeros(totals.batch)
-        return np.asarray(aligned[..., totals.axes["joint"].index(self.joint)])
+        return np.asarray(totals[field][..., kinds.index(label), joints.index(self.joint)])
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Distances over how often the joint is visible."""

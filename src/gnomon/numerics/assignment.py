@@ -54,7 +54,12 @@ _BITS = 61  # of a sum of weights
 
 
 def match(
-    pairs: Overlaps, threshold: float, order: str, scores: Floats | None = None, places: Places | None = None
+    pairs: Overlaps,
+    threshold: float,
+    order: str,
+    scores: Floats | None = None,
+    places: Places | None = None,
+    most: Codes | None = None,
 ) -> Codes:
     """Match boxes one to one.
 
@@ -71,6 +76,9 @@ def match(
     places
         For ``greedy``: gives a number to each box of either side, by which equal pairs are ordered; asked for only
         where there are any. By default the index.
+    most
+        Of each pair: how many pairs at most can be matched of all that have to do with it, those of its scene. By
+        default the boxes of the smaller side.
 
     Returns
     -------
@@ -96,7 +104,8 @@ def match(
         weights = (whole, one) if order == "gated-hungarian" else (one, whole)
         return np.asarray(inside[heaviest(kept, *weights)])
     whole = np.rint(pairs.iou * _UNIT).astype(np.int64)
-    chosen = heaviest(pairs, whole, _second(whole, reached, min(pairs.n, pairs.m)))
+    most = np.full(len(pairs), min(pairs.n, pairs.m)) if most is None else most
+    chosen = heaviest(pairs, whole, _second(whole, reached, most))
     return np.asarray(chosen[reached[chosen]])
 
 
@@ -117,14 +126,15 @@ def heaviest(pairs: Overlaps, major: Codes, minor: Codes) -> Codes:
     return np.asarray(chosen[chosen >= 0])
 
 
-def _second(whole: Codes, reached: NDArray[np.bool_], most: int) -> Codes:
+def _second(whole: Codes, reached: NDArray[np.bool_], most: Codes) -> Codes:
     """Return weights that order by the number of pairs that reach the threshold, then by their sum.
 
     The sum of ``most`` parts stays below one whole; both together, times ``most``, within the bits of a sum.
     """
-    bits = max(_BITS - 2 * int(most).bit_length(), 0)
-    part = whole >> max(40 - bits, 0)
-    return np.where(reached, (most << min(bits, 40)) + 1 + part, 0)
+    length = np.frexp(most)[1].astype(np.int64)
+    bits = np.maximum(_BITS - 2 * length, 0)
+    part = whole >> np.maximum(40 - bits, 0)
+    return np.where(reached, (most << np.minimum(bits, 40)) + 1 + part, 0)
 
 
 def by_score(pairs: Overlaps, scores: Floats | None, places: Places | None = None) -> Codes:

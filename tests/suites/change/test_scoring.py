@@ -7,9 +7,12 @@ import pytest
 
 import gnomon
 from gnomon.core.errors import InputError
+from gnomon.core.scans import BOX_CLASSES
+from gnomon.numerics import boxes as overlapping
+from gnomon.suites.change import files, labels, predictions, scoring
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.labels import write_points
-from gnomon.suites.change.predictions import Prediction, write_predictions
+from gnomon.suites.change.predictions import Prediction, read_predictions, write_predictions
 from gnomon.suites.change.shapes import together
 
 
@@ -217,3 +220,64 @@ def test_point_files_of_truth_are_held_against_the_scans(by_hand, tmp_path):
     path = predict(tmp_path / "predictions.json", {"a-3": []}, points="mine.npz")
     with pytest.raises(InputError, match=r"a-3\.points\.npz: 'reference' has 5 classes, but .* has 50 points"):
         gnomon.score("change", str(data), path)
+
+
+def stored(result):
+    """What a run holds besides when and where it was made."""
+    run = result.runs[0]
+    ledger = run.ledgers["detections"]
+    return run.tallies, ledger, run.roster, [(s.name, s.value, s.low, s.high) for s in run.scores], run.findings
+
+
+def test_scenes_tallied_together_are_scenes_tallied_alone(rooms, tmp_path, monkeypatch):
+    """Tallied after each scene, the same run is the reference; so it is where pairs of all scenes are too many."""
+    given = {}
+    for number, scene in enumerate(read_dataset(rooms)):
+        moved = scene.boxes.geometry + 0.02 * number
+        items = zip(scene.boxes.codes.tolist(), moved.tolist(), strict=True)
+        given[scene.id] = [(BOX_CLASSES[code], g[:3], g[3:], number % 3) for code, g in items]
+    path = predict(tmp_path / "predictions.json", given)
+    options = {"variant": "published", "out": str(tmp_path / "runs")}
+    together = gnomon.score("change", str(rooms), path, **options)
+    monkeypatch.setattr(scoring, "MUCH", 1)
+    alone = gnomon.score("change", str(rooms), path, **options)
+    assert stored(alone) == stored(together)
+    monkeypatch.setattr(scoring, "MUCH", 1 << 18)
+    monkeypatch.setattr(overlapping, "MOST_PAIRS", max(len(own) for own in given.values()) ** 2)
+    assert stored(gnomon.score("change", str(rooms), path, **options)) == stored(together)
+    monkeypatch.setattr(overlapping, "MOST_PAIRS", 0)
+    with pytest.raises(InputError, match="boxes overlap in more than 0 pairs; match fewer boxes at a time"):
+        gnomon.score("change", str(rooms), path, **options)
+
+
+def test_what_is_wrong_with_the_first_scene_is_said_first(by_hand, tmp_path, monkeypatch):
+    data = by_hand({"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
+    path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
+    (data / "Data" / "b" / "b-3.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"b-3\.npz"):
+        gnomon.score("change", str(data), path)
+    monkeypatch.setattr(overlapping, "MOST_PAIRS", 0)
+    with pytest.raises(InputError, match="more than 0 pairs"):
+        gnomon.score("change", str(data), path)
+
+
+def test_the_quick_ways_and_the_plain_ones_give_the_same_run(rooms, tmp_path, monkeypatch):
+    """Labels, predictions and points read and marked one by one are the reference."""
+    given = {}
+    for number, scene in enumerate(read_dataset(rooms)):
+        items = zip(scene.boxes.codes.tolist(), (scene.boxes.geometry + 0.01 * number).tolist(), strict=True)
+        given[scene.id] = [(BOX_CLASSES[code], g[:3], g[3:], number / 7) for code, g in items]
+    path = predict(tmp_path / "predictions.json", given)
+    write_predictions(tmp_path / "predictions.csv", read_predictions(path).values())
+    options = {"variant": "strict", "out": str(tmp_path / "runs")}
+    quick = [gnomon.score("change", str(rooms), p, **options) for p in (path, str(tmp_path / "predictions.csv"))]
+    monkeypatch.setattr(files, "read_alike", lambda paths: None)
+    monkeypatch.setattr(predictions, "_read_alike", lambda path: None)
+    monkeypatch.setattr(predictions.tabled, "read", lambda table, form: None)
+    monkeypatch.setattr(scoring, "by_boxes", labels.by_boxes)
+    monkeypatch.setattr(scoring, "MUCH", 1)
+    for found, source in zip(quick, (path, str(tmp_path / "predictions.csv")), strict=True):
+        plain = gnomon.score("change", str(rooms), source, **options)
+        assert stored(plain) == stored(found)
+        for name in ("data_fingerprint", "prediction_fingerprint"):
+            assert plain.runs[0].manifest[name] == found.runs[0].manifest[name]

@@ -31,13 +31,15 @@ from gnomon.core.scans import Boxes
 from gnomon.core.tallies import Array
 from gnomon.intake.clouds import SUFFIXES, Cloud, read_cloud
 from gnomon.intake.faults import guarded, shown
-from gnomon.suites.change.labels import by_boxes, fitted, read_boxes, read_points
+from gnomon.suites.change.labels import by_boxes, fitted, read_alike, read_boxes, read_points
 
 REFERENCE = 1
 CATEGORIES = {2: "Remove", 3: "Add", 4: "Move", 5: "Composite", 6: "Unchanged"}
 """What a comparison shows, by its number."""
 POINTS = ".points.npz"
 POLICIES = ("error", "skip")
+TOGETHER = 256
+"""Label files that are read together."""
 _SCAN = re.compile(r"(.+)-(\d{1,6})")
 
 
@@ -59,7 +61,10 @@ class Place:
 
     def read(self) -> Scene:
         """Read the boxes of the scene."""
-        boxes = read_boxes(self.label)
+        return self.scene(read_boxes(self.label))
+
+    def scene(self, boxes: Boxes) -> Scene:
+        """Return the scene with its boxes, of which an unchanged one has none."""
         if len(boxes) and CATEGORIES[self.number] == "Unchanged":
             what = f"{counted(len(boxes), 'box')} in a scene of category Unchanged"
             raise InputError(f"{shown(self.label)}: {what}, expected none; give the scan another number")
@@ -78,9 +83,12 @@ class Scene(Place):
         """What the scene shows."""
         return CATEGORIES[self.number]
 
-    def clouds(self, *, invalid: str = "error") -> tuple[Cloud, Cloud]:
-        """Read the points of the reference and of the comparison; see :func:`gnomon.intake.clouds.read_cloud`."""
-        reference = read_cloud(self.reference, invalid=invalid, fields=())
+    def clouds(self, *, invalid: str = "error", reference: Cloud | None = None) -> tuple[Cloud, Cloud]:
+        """Read the points of the reference and of the comparison; see :func:`gnomon.intake.clouds.read_cloud`.
+
+        A reference that was read before, for another scene of the room, may be given.
+        """
+        reference = reference or read_cloud(self.reference, invalid=invalid, fields=())
         return reference, read_cloud(self.comparison, invalid=invalid, fields=())
 
     def point_labels(self, reference: Cloud, comparison: Cloud) -> tuple[Array, Array]:
@@ -130,7 +138,18 @@ def read_dataset(path: str | os.PathLike[str], *, missing: str = "error") -> Dat
         The layout is another one, or a label cannot be read.
     """
     places, notes = find_scenes(path, missing=missing)
-    return Dataset(Path(path), tuple(place.read() for place in places), notes)
+    return Dataset(Path(path), tuple(read_scenes(places)), notes)
+
+
+def read_scenes(places: Sequence[Place]) -> Iterator[Scene]:
+    """Read the boxes of scenes, many label files together where their boxes are written alike, else one by one."""
+    for start in range(0, len(places), TOGETHER):
+        part = places[start : start + TOGETHER]
+        found = read_alike([place.label for place in part])
+        if found is None:
+            yield from (place.read() for place in part)
+        else:
+            yield from (place.scene(boxes) for place, boxes in zip(part, found, strict=True))
 
 
 def find_scenes(path: str | os.PathLike[str], *, missing: str = "error") -> tuple[list[Place], tuple[str, ...]]:
@@ -168,8 +187,9 @@ class _Finding:
         found: dict[Key, Path] = {}
         extra = []
         for room in _entries(folder):
-            for file in _entries(room) if room.is_dir() else [room]:
-                key = _key(file) if file.suffix.lower() in SUFFIXES and room.is_dir() else None
+            inner = room.is_dir()
+            for file in _entries(room) if inner else [room]:
+                key = _key(file) if inner and file.suffix.lower() in SUFFIXES else None
                 if key is None:
                     extra.append(file.name)
                     continue
@@ -242,7 +262,7 @@ def _folder(root: Path, name: str) -> Path:
 
 def _entries(folder: Path) -> list[Path]:
     with guarded(folder, "cannot be listed", "check that you may read it"):
-        return sorted(folder.iterdir())
+        return sorted(folder.iterdir(), key=lambda entry: os.path.normcase(entry.name))
 
 
 def _key(file: Path) -> Key | None:

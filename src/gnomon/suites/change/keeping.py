@@ -18,7 +18,7 @@ to an origin where a scan lies far from zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.scans import BOX_CLASSES, Boxes, PointLabels
+from gnomon.core.scans import BOX_CLASSES, Boxes
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array, Tallies
 from gnomon.intake.clouds import Cloud
-from gnomon.measures import boxes as box_measures
+from gnomon.measures import scene_boxes
 from gnomon.numerics.solids import solids
 from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
@@ -71,14 +71,14 @@ class Scans:
         return middle if np.abs(middle).max() > FAR else np.zeros(3)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Judged:
-    """A scene that was tallied: what was true and predicted, and the row of its boxes."""
+    """A scene that was looked at: what was true and predicted of it, and of each point of both scans."""
 
     scene: Scene
     found: Prediction
-    points: tuple[PointLabels, PointLabels]
-    boxes: Tallies
+    points: tuple[Array, Array]
+    scans: Scans
 
 
 class Keeper:
@@ -88,18 +88,21 @@ class Keeper:
         self.most, self.iou, self.matching = most, iou, matching
         self._kept: list[Exhibit] = []
 
-    def offer(self, judged: Judged, scans: Scans) -> None:
-        """Keep a scene where it is among the worst so far."""
+    def offer(self, judged: Sequence[Judged], boxes: Tallies) -> None:
+        """Keep scenes, of whose boxes there is a row each, where they are among the worst so far."""
         if not self.most:
             return
-        bad = _badness(judged)
-        if len(self._kept) == self.most:
-            last = self._kept[-1]
-            if (-last.badness, last.case) < (-bad, judged.scene.id):
-                return
-            self._kept.pop()
-        self._kept.append(self._made(judged, scans, bad))
-        self._kept.sort(key=lambda item: (-item.badness, item.case))
+        sums = {name: boxes.fields[field].sum(axis=1).tolist() for name, field in _COUNTS.items()}
+        for one, *row in zip(judged, *sums.values(), strict=True):
+            counts = dict(zip(sums, row, strict=True))
+            bad = _badness(one, counts)
+            if len(self._kept) == self.most:
+                last = self._kept[-1]
+                if (-last.badness, last.case) < (-bad, one.scene.id):
+                    continue
+                self._kept.pop()
+            self._kept.append(self._made(one, counts, bad))
+            self._kept.sort(key=lambda item: (-item.badness, item.case))
 
     def take(self, folder: Path) -> None:
         """Keep what another one kept in a folder (:meth:`files`), where it is among the worst so far."""
@@ -116,11 +119,11 @@ class Keeper:
         """Return the file of the run directory; none where nothing is to be kept."""
         return {exhibits.NAME: exhibits.pack(self._kept, of)} if self.most else {}
 
-    def _made(self, judged: Judged, scans: Scans, bad: float) -> Exhibit:
+    def _made(self, judged: Judged, counts: Mapping[str, int], bad: float) -> Exhibit:
         arrays: dict[str, Array] = {}
-        start = shown = 0
+        scans, start, shown = judged.scans, 0, 0
         for side, cloud, order in zip(SIDES, scans.clouds, scans.orders, strict=True):
-            true, guess = (labels.codes[start : start + len(cloud)] != 0 for labels in judged.points)
+            true, guess = (codes[start : start + len(cloud)] != 0 for codes in judged.points)
             start += len(cloud)
             rows = thinned(order, true != guess, true | guess)
             shown += len(rows)
@@ -132,7 +135,6 @@ class Keeper:
         for name, boxes in (("true", scene.boxes), ("predicted", found.boxes)):
             arrays[f"{name}_boxes"] = _near(corners(boxes), scans)
         wrong = _wrong(judged.points)
-        counts = {name: int(judged.boxes.fields[field].sum()) for name, field in _COUNTS.items()}
         data = {
             "category": scene.category,
             "origin": scans.origin.tolist(),
@@ -140,7 +142,7 @@ class Keeper:
             "shown": shown,
             "wrong_points": wrong,
             "boxes": {**counts, **sides},
-            "f1": _f1(judged.boxes),
+            "f1": _f1(counts),
             "seconds": found.seconds,
             "iou_threshold": self.iou,
             "matching": str(self.matching),
@@ -152,15 +154,7 @@ class Keeper:
         codes = [[BOX_CLASSES[code] for code in side.codes.tolist()] for side in (truth, prediction)]
         matches = []
         if len(truth) and len(prediction):
-            matches = box_measures.evaluate(
-                truth.geometry,
-                prediction.geometry,
-                iou=self.iou,
-                matching=self.matching,
-                truth_class=codes[0],
-                prediction_class=codes[1],
-                score=prediction.scores,
-            )["matches"]
+            matches = scene_boxes.matched(truth, prediction, self.iou, self.matching)
         of_truth, of_prediction = {i: iou for i, _, iou in matches}, {j: iou for _, j, iou in matches}
         scores = [None] * len(prediction) if prediction.scores is None else prediction.scores.tolist()
         return {
@@ -253,18 +247,18 @@ def corners(boxes: Boxes) -> Array:
     return np.concatenate([middle + ring - rise, middle + ring + rise], axis=1)
 
 
-def _f1(row: Tallies) -> float | None:
+def _f1(counts: Mapping[str, int]) -> float | None:
     """Return the F1 of a scene over both classes together, or None where there are no boxes."""
-    below = int(row.fields["truth"].sum() + row.fields["predicted"].sum())
-    return 2 * int(row.fields["tp"].sum()) / below if below else None
+    below = counts["true"] + counts["predicted"]
+    return 2 * counts["matched"] / below if below else None
 
 
-def _wrong(points: tuple[PointLabels, PointLabels]) -> int:
-    return int(np.count_nonzero(points[0].codes != points[1].codes))
+def _wrong(points: tuple[Array, Array]) -> int:
+    return int(np.count_nonzero(points[0] != points[1]))
 
 
-def _badness(judged: Judged) -> float:
-    f1 = _f1(judged.boxes)
+def _badness(judged: Judged, counts: Mapping[str, int]) -> float:
+    f1 = _f1(counts)
     if f1 is not None and f1 < 1:
         return 2 - f1
     return _wrong(judged.points) / max(len(judged.points[0]), 1)

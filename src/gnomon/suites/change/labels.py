@@ -16,10 +16,12 @@ from __future__ import annotations
 
 import itertools
 import os
+from codecs import BOM_UTF8
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from gnomon.core.canonical import encode
@@ -28,16 +30,18 @@ from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes
 from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_npz
 from gnomon.intake.clouds import Cloud
-from gnomon.intake.documents import read_json
+from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import shown
 from gnomon.intake.writing import replacing
 from gnomon.numerics.solids import solids
 from gnomon.suites.change.shapes import class_code, entries_of, geometry_of, inside, together
+from gnomon.suites.change.uniform import FAULTS, Listed, Reader, boxes_of, whole
 
 LISTS = ("objects", "boxes")
 NAMES = ("name", "label", "class")
 SIDES = {"reference": CHANGES.index("Remove"), "comparison": CHANGES.index("Add")}
 """The one class besides NoChange that points of a scan can have."""
+_BLANKS = b" \t\r\n"
 _CORNERS = np.array(list(itertools.product((0, 3), (1, 4), (2, 5))))
 """Where the coordinates of the eight vertices are among the two corners."""
 
@@ -62,6 +66,39 @@ def read_boxes(path: str | os.PathLike[str]) -> Boxes:
         codes.append(class_code(item[names[0]], where))
         geometries.append(geometry_of(item, where))
     return together(geometries, codes)
+
+
+def read_alike(paths: Sequence[str | os.PathLike[str]]) -> list[Boxes] | None:
+    """Return the boxes of many label files, as :func:`read_boxes` does of each.
+
+    None where one of them has to be read by itself: its boxes are not written alike, or something is wrong with it.
+    """
+    reader = Reader(NAMES, scored=False)
+    lists = []
+    for path in paths:
+        try:
+            found = _alike(read_bytes(path).removeprefix(BOM_UTF8), reader)
+        except (InputError, *FAULTS):
+            return None
+        if found is None:
+            return None
+        lists.append(found)
+    return boxes_of(lists)
+
+
+def _alike(data: bytes, reader: Reader) -> Listed | None:
+    """Return the one list of a label; besides it there may be plain values."""
+    entries: dict[str, Any] = {}
+    value: Any = data
+    if not data.lstrip(_BLANKS).startswith(b"["):
+        entries = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        keys = [key for key in LISTS if key in entries]
+        others = [msgspec.json.decode(raw) for key, raw in entries.items() if key not in keys]
+        if len(keys) != 1 or any(isinstance(other, (dict, list)) for other in others):
+            return None
+        value = entries[keys[0]]
+    found = reader.read(value)
+    return found if found is not None and whole(data, len(entries) + found.pairs) else None
 
 
 def write_boxes(path: str | os.PathLike[str], boxes: Boxes, *, form: str, filename: str = "") -> None:

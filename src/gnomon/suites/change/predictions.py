@@ -26,12 +26,14 @@ from __future__ import annotations
 
 import math
 import os
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -40,12 +42,14 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.scans import BOX_CLASSES, Boxes
 from gnomon.core.tallies import Array
 from gnomon.intake.clouds import Cloud
-from gnomon.intake.documents import read_json
+from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.tables import read_table
 from gnomon.intake.writing import replacing, write_table
+from gnomon.suites.change import tabled
 from gnomon.suites.change.labels import fitted, read_points
 from gnomon.suites.change.shapes import FORMS, checked, class_code, entries_of, geometry_of, together
+from gnomon.suites.change.uniform import FAULTS, Listed, Reader, boxes_of, whole
 
 CORNERS = ("xmin", "ymin", "zmin", "xmax", "ymax", "zmax")
 TURNED = ("xcenter", "ycenter", "zcenter", "xsize", "ysize", "zsize", "yaw")
@@ -77,7 +81,10 @@ def read_predictions(path: str | os.PathLike[str]) -> dict[str, Prediction]:
     InputError
         Names the file and the scene and box, or the row, that is wrong.
     """
-    found = _read_json(Path(path)) if Path(path).suffix.lower() == ".json" else _read_rows(path)
+    if Path(path).suffix.lower() == ".json":
+        found = _read_alike(Path(path)) or _box_by_box(Path(path))
+    else:
+        found = _read_rows(path)
     if not found:
         raise InputError(f"{shown(path)}: no scene; list every scene, those without boxes too")
     scored = [name for name, item in found.items() if len(item.boxes) and item.boxes.scores is not None]
@@ -109,7 +116,43 @@ def write_predictions(path: str | os.PathLike[str], predictions: Iterable[Predic
         file.write(b'{"scenes": [\n' + lines + b"\n]}\n")
 
 
-def _read_json(path: Path) -> dict[str, Prediction]:
+class _Scene(msgspec.Struct, forbid_unknown_fields=True):
+    scene: str
+    boxes: msgspec.Raw
+    points: str | msgspec.UnsetType | None = msgspec.UNSET
+    seconds: float | int | msgspec.UnsetType | None = msgspec.UNSET
+
+
+class _Document(msgspec.Struct, forbid_unknown_fields=True):
+    scenes: list[_Scene]
+
+
+def _read_alike(path: Path) -> dict[str, Prediction] | None:
+    """Return the predictions of a file in which all boxes are written alike, or None where there is anything else."""
+    data = read_bytes(path).removeprefix(BOM_UTF8)
+    reader = Reader(("class",), scored=True)
+    lists: list[Listed] = []
+    heads: dict[str, tuple[Path | None, float | None]] = {}
+    pairs = 1
+    try:
+        for item in msgspec.json.decode(data, type=_Document).scenes:
+            listed = reader.read(item.boxes)
+            name = _scene_name(item.scene, "scene")
+            if listed is None or name in heads:
+                return None
+            lists.append(listed)
+            points, seconds = (None if value is msgspec.UNSET else value for value in (item.points, item.seconds))
+            heads[name] = _beside(points, path, "scene"), _seconds({"seconds": seconds}, "scene")
+            pairs += 2 + (item.points is not msgspec.UNSET) + (item.seconds is not msgspec.UNSET) + listed.pairs
+    except (InputError, *FAULTS):
+        return None
+    boxes = boxes_of(lists) if whole(data, pairs) else None
+    if boxes is None:
+        return None
+    return {name: Prediction(name, own, *heads[name]) for name, own in zip(heads, boxes, strict=True)}
+
+
+def _box_by_box(path: Path) -> dict[str, Prediction]:
     value = read_json(path)
     scenes = value.get("scenes") if isinstance(value, dict) else None
     if not isinstance(scenes, list):
@@ -152,14 +195,22 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Prediction]:
         got = some(table.column_names, show=12)
         what = f"no column {some(lacking)}" if lacking else "corners and centres in one table"
         raise InputError(f"{shown(path)}: {what}; got {got}, expected scene, class and {', '.join(form)}")
+    found = tabled.read(table, form)
+    if found is None:
+        return _row_by_row(table, form, shown(path))
+    items = zip(*found, strict=True)
+    return {name: Prediction(name, boxes, None, seconds) for name, boxes, seconds in items}
+
+
+def _row_by_row(table: pa.Table, form: Sequence[str], where: str) -> dict[str, Prediction]:
     columns = {
         n: table.column(n).to_pylist() for n in ("scene", "class", *form, "score", "seconds") if n in table.column_names
     }
     rows: dict[str, list[dict[str, Any]]] = {}
     for index in range(table.num_rows):
         row = {name: values[index] for name, values in columns.items()} | {"row": index + 1}
-        rows.setdefault(_scene_name(row["scene"], f"{shown(path)}: row {index + 1}"), []).append(row)
-    return {name: _from_rows(name, items, form, shown(path)) for name, items in rows.items()}
+        rows.setdefault(_scene_name(row["scene"], f"{where}: row {index + 1}"), []).append(row)
+    return {name: _from_rows(name, items, form, where) for name, items in rows.items()}
 
 
 def _from_rows(name: str, rows: Sequence[dict[str, Any]], form: Sequence[str], where: str) -> Prediction:
@@ -200,9 +251,13 @@ def _scene_name(value: Any, where: str) -> str:
 
 
 def _finite(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    try:
+        number = math.nan if isinstance(value, bool) or not isinstance(value, (int, float)) else float(value)
+    except OverflowError:  # a whole number beyond all floats
+        number = math.inf
+    if not math.isfinite(number):
         raise InputError(f"{where} is {shown(repr(value), 60)}, expected a finite number")
-    return float(value)
+    return number
 
 
 def _seconds(item: dict[str, Any], where: str) -> float | None:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.cases import Roster
@@ -23,34 +22,35 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import by_family
-from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes, Changed, PointLabels
+from gnomon.core.scans import CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
 from gnomon.engine.simulated import MARK
+from gnomon.intake.clouds import Cloud
 from gnomon.intake.faults import shown
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.measures import boxes as box_measures
 from gnomon.measures.points import PointCounts
-from gnomon.measures.scene_boxes import BoxMeasure
+from gnomon.measures.scene_boxes import BoxMeasure, Scenes
 from gnomon.measures.scenes import SceneCounts
-from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
-from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
-from gnomon.suites.change import indoorcd
+from gnomon.suites.change import content, indoorcd
 from gnomon.suites.change.files import Dataset, Scene, read_dataset
 from gnomon.suites.change.keeping import Judged, Keeper, Scans
-from gnomon.suites.change.labels import by_boxes
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction, read_predictions
 from gnomon.suites.change.protocol import DETECTIONS, DIFFERENT, MATCHING, protocol
 from gnomon.suites.change.shapes import together
+from gnomon.suites.change.within import by_boxes
 
 CATEGORY = "category"
 TOLD = ("unchanged", "true", "predicted", "from_boxes", "without_scores")
 """What is counted of scenes besides their tallies."""
+MUCH, BOX = 1 << 18, 8
+"""Points after which scenes are tallied together, and how many of them a box counts for."""
 MANY = 3.0
 """A system that predicts this many times the true boxes is said to do so."""
 
@@ -134,13 +134,14 @@ def evaluate(
 ) -> list[Evaluation]:
     """Tally systems, each in a variant; ``split``: how scenes are split, by variant; ``notes``: what was left out."""
     books = {index: Book(variant, options, (split or {}).get(variant, {})) for index, (_, variant) in enumerate(asked)}
+    truth = None
     for scene in scenes:
-        truth = Truth(scene, options)
+        truth = Truth(scene, options, truth)
         for index, book in books.items():
             found = asked[index][0].predictions.get(scene.id)
             if found is not None:
                 book.add(truth, found)
-    data, inputs = _data_digest(scenes), _inputs(scenes)
+    data, inputs = content.fingerprint_of(scenes), content.inputs(scenes)
     made = []
     for index, book in books.items():
         system, part = asked[index][0], book.part()
@@ -154,7 +155,7 @@ def evaluate(
         )
         evaluation = book.evaluation(part, part.facts, system, seen)
         kept = book.keeper.files(len(part.roster))
-        made.append(replace(evaluation, table=table([held[name] for name in part.roster.ids]), files=kept))
+        made.append(replace(evaluation, table=content.table([held[name] for name in part.roster.ids]), files=kept))
     return [replace(item, findings=(*gaps(notes), *item.findings)) for item in made]
 
 
@@ -175,35 +176,40 @@ class Seen:
 
 
 class Truth:
-    """The classes of the points of a scene, read once; files of them are held against the scans."""
+    """The classes of the points of a scene, read once; files of them are held against the scans.
 
-    def __init__(self, scene: Scene, options: ChangeOptions) -> None:
+    ``before`` is another scene, of whose scans the reference is taken where it is the same.
+    """
+
+    def __init__(self, scene: Scene, options: ChangeOptions, before: Truth | None = None) -> None:
         self.scene, self.options = scene, options
         self._scans: Scans | None = None
-        self.true: PointLabels | None = None
+        self._reference: Cloud | None = None
+        if before is not None and before._scans is not None and before.scene.reference == scene.reference:
+            self._reference = before._scans.clouds[0]
+        self.true: Array | None = None
 
-    def points(self, prediction: Prediction) -> tuple[PointLabels, PointLabels]:
+    def points(self, prediction: Prediction) -> tuple[Array, Array]:
         """Return true and predicted classes of the points of both scans, one after another."""
         clouds = self.scans().clouds
+        places = [cloud.points for cloud in clouds]
         if self.true is None:
-            self.true = _labels(self.scene.point_labels(*clouds))
+            scene = self.scene
+            known = by_boxes(scene.boxes, *places) if scene.points is None else scene.point_labels(*clouds)
+            self.true = np.concatenate(known)
         found = prediction.point_labels(*clouds)
-        return self.true, _labels(found or by_boxes(prediction.boxes, *(cloud.points for cloud in clouds)))
+        return self.true, np.concatenate(found or by_boxes(prediction.boxes, *places))
 
     def scans(self) -> Scans:
         """Return both scans, read once."""
         if self._scans is None:
-            clouds = self.scene.clouds(invalid=self.options.invalid)
+            clouds = self.scene.clouds(invalid=self.options.invalid, reference=self._reference)
             self._scans = Scans(self.scene.id, clouds, self.options.seed)
         return self._scans
 
 
-def _labels(codes: tuple[Array, Array]) -> PointLabels:
-    return PointLabels(np.concatenate(codes), CHANGES)
-
-
 class Book:
-    """Collects the tallies of one system in one variant."""
+    """Collects the tallies of one system in one variant; scenes are tallied together, until they hold much."""
 
     def __init__(self, variant: str, options: ChangeOptions, split: Mapping[str, Any] | None = None) -> None:
         self.variant, self.options = variant, options
@@ -213,35 +219,77 @@ class Book:
         measures = [m for m in self.protocol.measures if isinstance(m, (BoxMeasure, PointCounts, SceneCounts))]
         self.families = by_family(measures)
         self.rows: dict[str, list[Tallies]] = {name: [] for name in self.families}
-        self.ledgers: list[Ledger] = []
+        self.ledgers: list[tuple[Ledger, int]] = []
         self.done: list[Scene] = []
         self.told: Counter[str] = Counter(dict.fromkeys(TOLD, 0))
         self.times: list[float] = []
         self.boxes = next(name for name, measure in self.families.items() if measure.signal is Boxes)
         self.keeper = Keeper(0 if options.out == "none" else options.exhibits, options.iou_threshold, matching)
+        self._held: list[Judged] = []
+        self._size = 0
 
     def add(self, truth: Truth, found: Prediction) -> None:
-        """Tally one scene."""
-        scene, points = truth.scene, truth.points(found)
-        signals: dict[type, tuple[Any, Any]] = {
-            Boxes: (scene.boxes, found.boxes),
-            PointLabels: points,
-            Changed: (Changed.by(scene.boxes), Changed.by(found.boxes)),
-        }
+        """Take one scene."""
+        try:
+            points = truth.points(found)
+        except InputError:
+            self._tally()  # what is wrong with a scene before it comes first
+            raise
+        self._held.append(Judged(truth.scene, found, points, truth.scans()))
+        self._size += len(points[0]) + BOX * (len(truth.scene.boxes) + len(found.boxes))
+        if self._size >= MUCH:
+            self._tally()
+
+    def _tally(self) -> None:
+        """Tally the scenes that are held, and let go of them."""
+        held, self._held, self._size = self._held, [], 0
+        if not held:
+            return
+        try:
+            rows, ledger = self._tallied(held)
+        except InputError:
+            if len(held) == 1:
+                raise
+            parts = [self._tallied([one]) for one in held]
+            rows = {name: Tallies.stack([own[name] for own, _ in parts]) for name in self.families}
+            ledger = _ledger([(own, 1) for _, own in parts])
+        for name, own in rows.items():
+            self.rows[name].append(own)
+        self.ledgers.append((ledger, len(held)))
+        self._tell(held)
+        self.keeper.offer(held, rows[self.boxes])
+
+    def _tallied(self, held: Sequence[Judged]) -> tuple[dict[str, Tallies], Ledger]:
+        """Return a row of every family for each scene, and the rows of its boxes."""
+        scenes = Scenes([one.scene.boxes for one in held], [one.found.boxes for one in held])
+        sizes = [len(one.points[0]) for one in held]
+        rows = {}
         for name, measure in self.families.items():
-            self.rows[name].append(measure.tally(*signals[measure.signal]))
-        self.ledgers.append(box_measures.detections(scene.boxes, found.boxes))
-        self.done.append(scene)
-        self.told["unchanged"] += not len(scene.boxes)
-        self.told["true"] += len(scene.boxes)
-        self.told["predicted"] += len(found.boxes)
-        self.told["from_boxes"] += found.points is None
-        self.told["without_scores"] += bool(len(found.boxes)) and found.boxes.scores is None
-        self.times += [] if found.seconds is None else [found.seconds]
-        self.keeper.offer(Judged(scene, found, points, self.rows[self.boxes][-1]), truth.scans())
+            if isinstance(measure, BoxMeasure):
+                rows[name] = measure.tally_scenes(scenes)
+            elif isinstance(measure, PointCounts):
+                points = [PointLabels(np.concatenate([one.points[n] for one in held]), CHANGES) for n in range(2)]
+                rows[name] = measure.tally_scenes(points[0], points[1], sizes)
+            elif isinstance(measure, SceneCounts):
+                sides = scenes.truths, scenes.predictions
+                rows[name] = measure.tally_scenes(*(np.array([len(own) > 0 for own in side]) for side in sides))
+        return rows, box_measures.detections_of_scenes(scenes)
+
+    def _tell(self, held: Sequence[Judged]) -> None:
+        """Count what is told of scenes besides their tallies."""
+        for one in held:
+            true, found = one.scene.boxes, one.found.boxes
+            self.done.append(one.scene)
+            self.told["unchanged"] += not len(true)
+            self.told["true"] += len(true)
+            self.told["predicted"] += len(found)
+            self.told["from_boxes"] += one.found.points is None
+            self.told["without_scores"] += bool(len(found)) and found.scores is None
+            self.times += [] if one.found.seconds is None else [one.found.seconds]
 
     def part(self) -> Part:
         """Return what was tallied; its facts are those that :meth:`evaluation` needs."""
+        self._tally()
         roster = Roster(
             tuple(scene.id for scene in self.done),
             tuple(scene.room for scene in self.done),
@@ -263,7 +311,7 @@ class Book:
             roster=part.roster,
             tallies=part.tallies,
             data=seen.data,
-            table=table([]),
+            table=content.table([]),
             ledgers=part.ledgers,
             coverage={"complete": not seen.missing, "scenes": counted, **seen.coverage},
             findings=_findings(facts["told"], n, system.name),
@@ -307,59 +355,8 @@ def _findings(told: Mapping[str, int], n: int, name: str) -> tuple[Finding, ...]
     return tuple(findings)
 
 
-def _ledger(parts: Sequence[Ledger]) -> Ledger:
+def _ledger(parts: Sequence[tuple[Ledger, int]]) -> Ledger:
     if parts:
-        return Ledger.stack([(part, 1) for part in parts])
+        return Ledger.stack(parts)
     blank = together([], [])
     return box_measures.detections(blank, blank)
-
-
-def table(predictions: Sequence[Prediction]) -> pa.Table:
-    """Return what was scored: a row per box, one without a class for a scene without boxes."""
-    rows: list[tuple[Any, ...]] = []
-    for item in predictions:
-        scores = [None] * len(item.boxes) if item.boxes.scores is None else item.boxes.scores.tolist()
-        digest = hash_file(item.points) if item.points is not None else None
-        for geometry, code, sure in zip(item.boxes.geometry, item.boxes.codes, scores, strict=True):
-            rows.append((item.scene, BOX_CLASSES[code], geometry.ravel().tolist(), sure, digest))
-        if not len(item.boxes):
-            rows.append((item.scene, None, None, None, digest))
-    kinds = {
-        "scene": pa.string(),
-        "class": pa.string(),
-        "geometry": pa.list_(pa.float64()),
-        "score": pa.float64(),
-        "points_sha256": pa.string(),
-    }
-    return pa.table({name: pa.array([row[i] for row in rows], kind) for i, (name, kind) in enumerate(kinds.items())})
-
-
-def _data_digest(scenes: Sequence[Scene]) -> str:
-    """Return the fingerprint of scenes, their boxes and the classes of their points."""
-    return content([described(scene) for scene in scenes])
-
-
-Described = tuple[str, str, list[str], list[float]]
-"""Of a scene: id, hash of the classes of its points, classes of its boxes, and all their numbers."""
-
-
-def described(scene: Scene) -> Described:
-    """Return what the fingerprint of a dataset is made of."""
-    points = hash_file(scene.points) if scene.points else f"{hash_file(scene.reference)} {hash_file(scene.comparison)}"
-    boxes = [BOX_CLASSES[code] for code in scene.boxes.codes.tolist()]
-    return scene.id, points, boxes, scene.boxes.geometry.ravel().tolist()
-
-
-def content(scenes: Sequence[Described]) -> str:
-    """Return the fingerprint of described scenes."""
-    return column_digest(
-        pa.array([scene for scene, _, _, _ in scenes], pa.string()),
-        pa.array([points for _, points, _, _ in scenes], pa.string()),
-        pa.array([scene for scene, _, boxes, _ in scenes for _ in boxes], pa.string()),
-        pa.array([label for _, _, boxes, _ in scenes for label in boxes], pa.string()),
-        pa.array([value for _, _, _, numbers in scenes for value in numbers], pa.float64()),
-    )
-
-
-def _inputs(scenes: Sequence[Scene]) -> list[dict[str, Any]]:
-    return [{"path": str(scene.label), "sha256": hash_file(scene.label)} for scene in scenes]

@@ -27,8 +27,8 @@ from gnomon.intake.faults import shown
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.run import Evaluation
-from gnomon.suites.change import indoorcd, scoring
-from gnomon.suites.change.files import Place, find_scenes
+from gnomon.suites.change import content, indoorcd, scoring
+from gnomon.suites.change.files import Place, find_scenes, read_scenes
 from gnomon.suites.change.keeping import Keeper
 from gnomon.suites.change.options import ScoreOptions
 from gnomon.suites.change.predictions import read_predictions
@@ -168,23 +168,23 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
         raise InputError(f"{shown(path)}: changed while it was scored; give the same command again")
     books = {variant: Book(variant, options) for variant in arguments["variants"]}
     described = []
-    for record in arguments["places"]:
-        scene = _place(record).read()
-        described.append(scoring.described(scene))
+    truth = None
+    for scene in read_scenes([_place(record) for record in arguments["places"]]):
+        described.append(content.described(scene))
         found = predictions.get(scene.id)
         if found is None and options.missing == "empty":
             found = scoring.nothing(scene.id)
         if found is not None:
-            truth = Truth(scene, options)
+            truth = Truth(scene, options, truth)
             for book in books.values():
                 book.add(truth, found)
-    digest = table_digest(scoring.table(list(predictions.values())))
+    digest = table_digest(content.table(list(predictions.values())))
     for variant, book in books.items():
         part, folder = book.part(), out / variant
         folder.mkdir()
         parts.write(replace(part, facts={**part.facts, "scenes": described, "predictions": digest}), folder)
-        for name, content in book.keeper.files(len(part.roster)).items():
-            (folder / name).write_bytes(content)
+        for name, data in book.keeper.files(len(part.roster)).items():
+            (folder / name).write_bytes(data)
 
 
 def _evaluation(
@@ -213,7 +213,7 @@ def _evaluation(
     # Where scenes are lacking and no cell is, the cells are not what makes it partial.
     cells = {"cells": outcome.coverage()} if not (missing and outcome.complete) else {}
     coverage = {"policy": {"missing": options.missing}, "shards": counts, **cells}
-    seen = Seen(scenes, missing, scoring.content(described), coverage)
+    seen = Seen(scenes, missing, content.fingerprint(described), coverage)
     made = book.evaluation(whole, {"told": told, "seconds": _times(facts)}, system, seen)
     return replace(
         made,
