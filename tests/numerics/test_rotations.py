@@ -95,3 +95,12 @@ def test_transforms_compose_and_invert():
 def test_refusals(call):
     with pytest.raises(InputError, match="expected"):
         call()
+
+
+def test_one_rotation_is_compared_with_many_and_with_one():
+    """Warnings are errors here: memory that numpy lends for a single row must not reach compiled code."""
+    turns = r.from_quaternions(drawn(6, 4)[0])[0]
+    expected = np.array([[r.angles_of(a, b) for b in turns] for a in turns])
+    np.testing.assert_array_equal(r.angles_of(turns[:, np.newaxis], turns), expected)
+    np.testing.assert_array_equal(r.angles_of(turns[:1, np.newaxis], turns), expected[:1])
+    np.testing.assert_array_equal(r.angles_of(turns[:1], turns[0]), expected[:1, 0])

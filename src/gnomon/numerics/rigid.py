@@ -16,6 +16,9 @@ from gnomon.core.tallies import Array
 LARGEST = 1e150
 """Coordinates that are not below this cannot be squared."""
 
+Posed = tuple[Array, Array]
+"""Rotations and translations."""
+
 
 def units(quaternions: Array, shortest: float) -> tuple[Array, Array]:
     """Return quaternions ``(N, 4)`` of length 1, and which are finite and not shorter than said; the others are NaN."""
@@ -46,6 +49,17 @@ def angles(a: Array, b: Array) -> Array:
     return out
 
 
+def pairwise(poses: Posed, others: Posed) -> Array:
+    """Return how far rigid motions are from others, ``(N, M)``: metres between translations plus radians of the turn.
+
+    Where ``others`` is ``poses`` itself, every pair is measured once.
+    """
+    out = np.empty((len(poses[0]), len(others[0])))
+    sides = tuple(tuple(np.ascontiguousarray(part) for part in side) for side in (poses, others))
+    _pairwise(sides, poses is others, out)
+    return out
+
+
 def apart(a: Array, b: Array, shortest: float) -> tuple[Array, Array, Array, Array]:
     """Compare encoded poses ``(N, 7+)``: translation, then a quaternion of any length.
 
@@ -66,6 +80,25 @@ def project(joints: Array, rows: Array, rotations: Array, translations: Array, a
     out = np.empty((len(rows), joints.shape[1], 3))
     _project(joints, rows, np.ascontiguousarray(rotations), np.ascontiguousarray(translations), at, out)
     return out
+
+
+def gaps(truth: Array, prediction: Array, rows: Array, frames: tuple[Posed, Posed], at: Array) -> Array:
+    """Return the distances ``(len(rows), J)`` of joints, each side moved as by :func:`project` into its own frames.
+
+    ``frames`` are the rotations and translations of truth and prediction. Distances are those that the two projections
+    would give, to the last bit, without holding either.
+    """
+    out = np.empty((len(rows), truth.shape[1]))
+    turns, moves = (tuple(np.ascontiguousarray(side[part]) for side in frames) for part in (0, 1))
+    _gaps((truth, prediction), rows, turns, moves, at, out)
+    return out
+
+
+def spans(joints: Array) -> Array:
+    """Return the mean distance between any two joints ``(J, J)`` over samples ``(N, J, 3)`` in float64."""
+    out = np.zeros((joints.shape[1], joints.shape[1]))
+    _spans(joints, out)
+    return out / len(joints)
 
 
 def finite(joints: Array) -> Array:
@@ -191,18 +224,41 @@ def _decode(encodings: Any, shortest: float, turns: Any, moves: Any, fine: Any) 
 
 
 @jit
+def _angle(a: Any, b: Any, turn: Any) -> float:
+    """Return the angle between two rotation matrices; ``turn`` is room for a third."""
+    for row in range(3):
+        for column in range(3):
+            total = 0.0
+            for k in range(3):
+                total += a[row, k] * b[column, k]
+            turn[row, column] = total
+    x, y, z = turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]
+    trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
+    return math.atan2(math.sqrt(x * x + y * y + z * z), trace - 1.0)
+
+
+@jit
 def _angles(a: Any, b: Any, out: Any) -> None:
     turn = np.empty((3, 3))
     for i in range(a.shape[0]):
-        for row in range(3):
-            for column in range(3):
-                total = 0.0
-                for k in range(3):
-                    total += a[i, row, k] * b[i, column, k]
-                turn[row, column] = total
-        x, y, z = turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]
-        trace = turn[0, 0] + turn[1, 1] + turn[2, 2]
-        out[i] = math.atan2(math.sqrt(x * x + y * y + z * z), trace - 1.0)
+        out[i] = _angle(a[i], b[i], turn)
+
+
+@jit
+def _pairwise(sides: Any, same: bool, out: Any) -> None:
+    """Write the distances of poses to others; where they are the same, each pair is measured once."""
+    (turns, moves), (other_turns, other_moves) = sides
+    turn = np.empty((3, 3))
+    for i in range(out.shape[0]):
+        for j in range(i if same else 0, out.shape[1]):
+            x = moves[i, 0] - other_moves[j, 0]
+            y = moves[i, 1] - other_moves[j, 1]
+            z = moves[i, 2] - other_moves[j, 2]
+            out[i, j] = math.sqrt(x * x + y * y + z * z) + _angle(turns[i], other_turns[j], turn)
+    if same:
+        for i in range(out.shape[0]):
+            for j in range(i):
+                out[i, j] = out[j, i]
 
 
 @jit
@@ -214,6 +270,58 @@ def _project(joints: Any, rows: Any, rotations: Any, translations: Any, at: Any,
             for k in range(3):
                 turned = rotations[pose, k, 0] * x + rotations[pose, k, 1] * y + rotations[pose, k, 2] * z
                 out[i, j, k] = turned + translations[pose, k]
+
+
+@jit
+def _lanes(joints: Any, row: int, turn: Any, move: Any, lanes: Any) -> None:
+    """Write the joints of a sample, turned and moved, as three rows of lanes, one lane per joint.
+
+    The first three rows of the six are room for the joints as they are.
+    """
+    size = joints.shape[1]
+    for j in range(size):
+        for k in range(3):
+            lanes[k * size + j] = joints[row, j, k]
+    for k in range(3):
+        a, b, c, d = turn[k, 0], turn[k, 1], turn[k, 2], move[k]
+        for j in range(size):
+            turned = a * lanes[j] + b * lanes[size + j] + c * lanes[2 * size + j]
+            lanes[(3 + k) * size + j] = turned + d
+
+
+@jit
+def _gaps(sides: Any, rows: Any, turns: Any, moves: Any, at: Any, out: Any) -> None:
+    truth, prediction = sides
+    size = truth.shape[1]
+    one, two, far = np.empty(6 * size), np.empty(6 * size), np.empty(size)
+    for i in range(len(rows)):
+        row, pose = rows[i], at[i]
+        _lanes(truth, row, turns[0][pose], moves[0][pose], one)
+        _lanes(prediction, row, turns[1][pose], moves[1][pose], two)
+        for j in range(3 * size, 4 * size):
+            x, y, z = two[j] - one[j], two[size + j] - one[size + j], two[2 * size + j] - one[2 * size + j]
+            far[j - 3 * size] = math.sqrt(x * x + y * y + z * z)
+        for j in range(size):
+            out[i, j] = far[j]
+
+
+@jit
+def _spans(joints: Any, out: Any) -> None:
+    """Add up distances sample by sample: the order in which numpy sums over the first axis."""
+    size = joints.shape[1]
+    lanes = np.empty(3 * size)
+    for i in range(joints.shape[0]):
+        for j in range(size):
+            for k in range(3):
+                lanes[k * size + j] = joints[i, j, k]
+        for a in range(size):
+            x, y, z = lanes[a], lanes[size + a], lanes[2 * size + a]
+            for b in range(a + 1, size):
+                u, v, w = lanes[b] - x, lanes[size + b] - y, lanes[2 * size + b] - z
+                out[a, b] += math.sqrt(u * u + v * v + w * w)
+    for a in range(size):
+        for b in range(a):
+            out[a, b] = out[b, a]
 
 
 @jit

@@ -87,7 +87,9 @@ def angles_between(a: Any, b: Any) -> Array:
 
 def angles_of(a: Any, b: Any) -> Array:
     """Return the angles of the rotations that lead from rotation matrices to others."""
-    first, second = np.broadcast_arrays(_shaped(a, (3, 3), "rotations"), _shaped(b, (3, 3), "rotations"))
+    first, second = _shaped(a, (3, 3), "rotations"), _shaped(b, (3, 3), "rotations")
+    if first.shape != second.shape:  # in memory of their own: compiled code may not be given what numpy lends
+        first, second = (np.array(side) for side in np.broadcast_arrays(first, second))
     return rigid.angles(first.reshape(-1, 3, 3), second.reshape(-1, 3, 3)).reshape(first.shape[:-2])
 
 

@@ -3,7 +3,9 @@
 Expected values: counted or measured in the test; scikit-learn; by hand.
 """
 
+import io
 from collections import Counter
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,7 +15,8 @@ from hypothesis.extra.numpy import arrays
 from sklearn.metrics import f1_score
 
 from gnomon.core.errors import InputError
-from gnomon.suites.episode.answers import Answers, alike, pool_of, tallied
+from gnomon.suites.episode import answers as answering
+from gnomon.suites.episode.answers import Answers, alike, blocks, pool_of, tallied
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.sampling import build
@@ -46,6 +49,19 @@ def test_answers_are_read_back_as_they_were(tmp_path):
     back = Answers.read(TASKS["next_action"], tmp_path)
     assert (back.ids, back.classes, back.facts, back.digest) == (told.ids, told.classes, told.facts, told.digest)
     np.testing.assert_array_equal(back.values, told.values)
+
+
+@pytest.mark.parametrize(("n", "smaller"), [(90, True), (90, False), (0, False)])
+def test_vectors_are_packed_small_where_they_repeat_themselves(n, smaller):
+    """What is packed is what was given, in float32; noise is kept as it is."""
+    values = np.tile(np.arange(126.0), (n, 10)) if smaller else np.random.default_rng(2).normal(size=(n, 1260))
+    told = Answers(TASKS["hand_trajectory_forecast"], tuple(f"e/{k}" for k in range(n)), values)
+    packed = told.packed()
+    assert (len(packed) < values.size) == (smaller and n > 0)
+    assert packed == told.packed()
+    with np.load(io.BytesIO(packed), allow_pickle=False) as file:
+        assert tuple(file["samples"].tolist()) == told.ids
+        np.testing.assert_array_equal(file["values"], values.astype(np.float32), strict=True)
 
 
 def test_the_digest_tells_answers_apart():
@@ -118,6 +134,80 @@ def test_a_number_that_was_never_valid_in_training_counts_as_zero_and_is_counted
     values[:, 5] = np.nan
     done, _ = scored(data, Answers(data.task, ids(data), values))
     assert done.facts["never_valid_in_training"] == 1
+
+
+def vectors(data, seed=6):
+    """Answers that are near the truth, and the case of each."""
+    truth = data.y(data.of(TEST))
+    rng = np.random.default_rng(seed)
+    return truth + rng.normal(0, 0.1, truth.shape), np.sort(rng.integers(0, 6, len(truth)))
+
+
+def same(one, two):
+    assert one.rows == two.rows
+    assert one.facts == two.facts
+    assert list(one.tallies) == list(two.tallies)
+    for name, tallies in one.tallies.items():
+        assert (tallies.layout, tallies.axes) == (two.tallies[name].layout, two.tallies[name].axes)
+        for key, values in tallies.fields.items():
+            assert values.dtype == two.tallies[name].fields[key].dtype
+            np.testing.assert_array_equal(values, two.tallies[name].fields[key])
+
+
+@pytest.mark.parametrize("task", ["hand_trajectory_forecast", "modality_reconstruction"])
+@pytest.mark.parametrize("variant", ["strict", "published"])
+def test_vectors_that_are_compared_in_blocks_are_tallied_as_at_once(recorded, monkeypatch, task, variant):
+    data = built(recorded, task, variant)
+    values, case = vectors(data)
+    values[2, 5] = values[-1, 9] = np.nan
+    case = np.maximum(case, 1)
+    case[[0, 3]] = 0  # a case that is not in one piece
+    told = Answers(data.task, ids(data), values)
+    whole = tallied(told, data, data.of(TEST), case, 8)
+    monkeypatch.setattr(answering, "blocks", partial(blocks, size=3))
+    assert len(list(answering.blocks(case, 8))) > 2
+    same(tallied(told, data, data.of(TEST), case, 8), whole)
+    assert whole.facts["never_valid_in_training"] == 2
+
+
+def test_vectors_are_tallied_alike_however_they_lie_in_memory(recorded):
+    data = built(recorded, "hand_trajectory_forecast")
+    values, case = vectors(data)
+    wide = np.zeros((len(values), 2 * values.shape[1]))
+    wide[:, ::2] = values
+    found = [
+        tallied(Answers(data.task, ids(data), one), data, data.of(TEST), case, 6)
+        for one in (values, np.asfortranarray(values), wide[:, ::2])
+    ]
+    same(found[1], found[0])
+    same(found[2], found[0])
+
+
+@pytest.mark.parametrize("task", ["hand_trajectory_forecast", "modality_reconstruction"])
+def test_no_vectors_are_tallied_as_nothing(recorded, task):
+    """As where every test sample overlaps training."""
+    data = built(recorded, task)
+    values, case = vectors(data)
+    whole = tallied(Answers(data.task, ids(data), values), data, data.of(TEST), case, 6)
+    none = tallied(Answers(data.task, (), values[:0]), data, data.of(TEST)[:0], case[:0], 6)
+    assert none.rows == []
+    for name, tallies in whole.tallies.items():
+        assert none.tallies[name].axes == tallies.axes
+        for key, field in none.tallies[name].fields.items():
+            assert (field.shape, field.dtype) == (tallies.fields[key].shape, tallies.fields[key].dtype)
+            assert not field.any()
+
+
+@given(st.lists(st.integers(0, 6), max_size=30), st.integers(1, 9))
+def test_blocks_hold_whole_cases_and_are_as_short_as_they_may_be(case, size):
+    """No case is in two blocks, none can end earlier, and together they are all rows."""
+    found = [range(len(case))[rows] for rows in blocks(np.array(case, dtype=np.int64), 7, size)]
+    assert [row for rows in found for row in rows] == list(range(len(case)))
+    sets = [{case[row] for row in rows} for rows in found]
+    assert sum(map(len, sets)) == len(set(case))
+    for rows in found:
+        ends = [k for k in range(rows.start + size, rows.stop) if not {*case[rows.start : k]} & {*case[k:]}]
+        assert not ends
 
 
 def test_windows_of_one_caption_are_all_right_in_strict_and_only_the_own_one_in_published(recorded):

@@ -5,16 +5,19 @@ Expected values are those that were written, or worked out by hand; those of the
 
 import json
 import os
+import re
 import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError, MissingExtraError
 from gnomon.suites.episode.captions import parse
-from gnomon.suites.episode.episode import Episode
+from gnomon.suites.episode.episode import Episode, _numbers
 from gnomon.suites.episode.frames import CAMERA, WORLD
 from gnomon.suites.episode.layout import DATASETS, STREAMS, VIDEOS, Place, find
 
@@ -331,9 +334,37 @@ def test_times_in_every_type(tmp_path, kind):
         assert episode.times_ns.tolist() == times
 
 
+TEXTS = st.one_of(
+    st.integers(0, 10**18 - 1).map(lambda number: str(number).encode()),
+    st.integers(0, 10**18 - 1).map(lambda number: b"%018d" % number),
+    st.sampled_from([b"", b"12\x0034", b"-5", b"+5", b" 7", b"7.jpg", b"1e3", b"\xb2", b"9" * 19, b"a", b"/", b":"]),
+    st.binary(max_size=20),
+)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=6))
+def test_times_that_are_read_at_once_are_those_read_one_by_one(texts):
+    """They are read at once only where all are digits, equally many, and then are what Python reads."""
+    found = _numbers(np.array(texts, dtype="S"))
+    plain = [text.rstrip(b"\x00") for text in texts]
+    alike = len({len(text) for text in plain}) == 1 and all(re.fullmatch(rb"[0-9]{1,18}", text) for text in plain)
+    assert (found is not None) == alike
+    if found is not None:
+        assert found.dtype == np.int64
+        assert found.tolist() == [int(text) for text in plain]
+
+
+@pytest.mark.parametrize("texts", [["5", "12", "113"], ["0008", "0009", "0010"], ["1.jpg", "2.jpg", "3.jpg"]])
+def test_times_may_be_written_with_zeros_a_suffix_or_more_digits_later(tmp_path, texts):
+    times = np.array(texts, dtype="S12")
+    with Episode.open(made(tmp_path, video__device_timestamp=times)) as episode:
+        assert episode.times_ns.tolist() == [int(text.partition(".")[0]) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("times", "message"),
     [
+        ([b"%02d" % k for k in [*range(10), 9, *range(11, N)]], "times do not rise at frame 10"),
         ([*range(10), 9, *range(11, N)], "times do not rise at frame 10"),
         ([*range(-1, N - 1)], "times do not rise at frame 0"),
         ([b"1", b"now"] * 10, "frame 1 has the time b'now', expected nanoseconds"),

@@ -42,6 +42,34 @@ def test_there_and_back_is_the_identity_where_valid(quaternions, translation, xy
     assert not back.xyz[~valid].any()
 
 
+@given(st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 52))
+def test_points_in_the_world_are_those_of_plain_numpy(seed, n, joints):
+    """To the last bit, and whatever the arrays lie like in memory."""
+    rng = np.random.default_rng(seed)
+    poses = Poses(rotations(rng.normal(size=(n, 4)))[0], rng.normal(0, 5, (n, 3)), rng.random(n) < 0.8)
+    xyz = rng.normal(0, 2, (n, joints, 3))
+    for given_ones in (xyz, np.asfortranarray(xyz), xyz.astype(np.float32)):
+        seen = Points(given_ones, rng.random(n) < 0.8, CAMERA)
+        moved = np.einsum("nji,nkj->nki", poses.rotation, seen.xyz - poses.translation[:, None])
+        found, valid = seen.to_world(poses), seen.valid & poses.valid
+        np.testing.assert_array_equal(found.valid, valid)
+        np.testing.assert_array_equal(found.xyz, np.where(valid[:, None, None], moved, 0.0))
+
+
+@given(arrays(float, (3, 2, 3), elements=st.sampled_from([0.0, -1.0, 1e5, 1.0001e5, -1e6, np.nan, np.inf, -np.inf])))
+def test_points_are_valid_where_all_their_numbers_are(xyz):
+    found = Points(xyz, np.array([True, True, False]), WORLD)
+    expected = [bool((np.abs(one) <= 1e5).all()) for one in xyz[:2]]
+    assert found.valid.tolist() == [*expected, False]
+    assert not found.xyz[~found.valid].any()
+    np.testing.assert_array_equal(found.xyz[found.valid], xyz[found.valid])
+
+
+def test_points_of_no_frames_or_joints():
+    assert len(Points(np.zeros((0, 21, 3)), np.zeros(0, bool), CAMERA)) == 0
+    assert Points(np.zeros((2, 0, 3)), np.ones(2, bool), CAMERA).valid.all()
+
+
 @given(arrays(float, (4, 4), elements=NUMBERS).filter(lambda q: (np.abs(q).max(axis=1) > 1e-3).all()))
 def test_quaternions_of_any_length_are_those_of_scipy(quaternions):
     matrices, valid = rotations(quaternions)

@@ -371,6 +371,7 @@ def test_tables_that_cannot_be_scored(data, table, tmp_path, change, message):
         ({"values": np.zeros((13, 10, 126))}, r"float64 of \(13, 10, 126\)"),
         ({"values": np.full((13, 1260), np.nan)}, "not finite for samples 'session_000/ep0/210'.*13 in all.*numbers"),
         ({"values": np.full((13, 1260), "x")}, "values: expected numbers"),
+        ({"values": np.full((13, 1260), np.longdouble("1e4000"))}, "not finite for samples 'session_000/ep0/210'"),
         ({"samples": np.arange(13)}, r"samples: expected text of shape \(n,\), but got int64 of \(13,\)"),
         ({"samples": np.array(["a"] * 13)}, "more than once: 'a'"),
         ({"values": None}, "no array 'values'; expected samples and values, got 'samples'"),

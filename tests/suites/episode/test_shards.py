@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import shutil
 import tracemalloc
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +23,7 @@ import gnomon  # noqa: E402
 from gnomon.cli.main import main  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
 from gnomon.runs.verify import verify  # noqa: E402
-from gnomon.suites.episode import shards  # noqa: E402
+from gnomon.suites.episode import cells, shards  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
 
 FORECAST, GROUNDING = "hand_trajectory_forecast", "caption_grounding"
@@ -230,6 +231,25 @@ def test_systems_in_shards_are_compared(data, answers, tmp_path):
     assert len({run.ground for run in found.runs}) == 1
     assert values(found)["one"] == values(found)["two"]
     assert "timeline action" in str(gnomon.compare(*(run.path for run in found.runs)))
+
+
+def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypatch):
+    """Every episode is let go before the next is read, also where a task ranks answers among those of all episodes."""
+    read, others = [], []
+    inner = cells.read
+
+    def watched(*folders):
+        others.append(sum(one() is not None for one in read))
+        found = inner(*folders)
+        read.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(cells, "read", watched)
+    folder = sharded(tmp_path / "mine", answers, 1)
+    found = gnomon.score("episode", (str(data),), str(folder), executor="inline", out=str(tmp_path / "runs"))
+    assert values(found) == values(whole)
+    assert len(read) == EPISODES * len([*LABELLED, FORECAST])
+    assert not any(others)
 
 
 @pytest.mark.slow

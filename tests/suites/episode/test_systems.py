@@ -131,7 +131,7 @@ def test_the_persistent_hand_is_the_one_seen_last(recorded):
     found = systems.answer("persistence", data, 7)
     checked = 0
     for row, place in enumerate(data.of(TEST).tolist()):
-        path = data.paths[data.episode[place]]
+        path = data.path(data.episode[place])
         last = int(data.input_range[place, 1]) - 1
         if path.valid[last].all():
             np.testing.assert_allclose(found.values[row], np.tile(path.xyz[last].reshape(-1), 10), atol=1e-6)

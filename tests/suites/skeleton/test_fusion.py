@@ -8,7 +8,7 @@ from scipy.spatial.transform import Rotation
 
 from gnomon.suites.skeleton import fusion
 from gnomon.suites.skeleton.fusion import Weighing
-from gnomon.suites.skeleton.poses import Poses, mean_rotation, references, spread
+from gnomon.suites.skeleton.poses import Poses, mean_rotation, medoid_rows, references, spread
 
 
 def encodings(n, seed=0):
@@ -62,6 +62,25 @@ def test_references():
     for kind in x:
         assert references(poses, codes, 3, kind).ok.tolist() == [True, True, False]
     assert references(poses, codes, 3, "per_frame") is poses
+
+
+@pytest.mark.parametrize(("others", "block"), [(512, 512), (512, 4), (7, 5)])
+def test_the_medoid_of_two_sides_is_that_of_brute_force(monkeypatch, others, block):
+    """Angles by SciPy; with few others, only those evenly spaced among the cameras are looked at."""
+    monkeypatch.setattr("gnomon.suites.skeleton.poses.MOST_OTHERS", others)
+    monkeypatch.setattr("gnomon.suites.skeleton.poses._BLOCK", block)
+    given_, codes = [encodings(40, seed) for seed in (4, 5)], np.arange(40) % 2
+    found = medoid_rows(codes, 2, *map(Poses.decode, given_))
+    for code in (0, 1):
+        rows = np.flatnonzero(codes == code)
+        seen = rows[np.linspace(0, 19, min(20, others)).round().astype(int)]
+        sums = [sum(_apart(side[a], side[b]) for side in given_ for b in seen) for a in rows]
+        assert found[code] == rows[int(np.argmin(sums))]
+
+
+def _apart(a, b):
+    turn = Rotation.from_quat(a[3:7]).inv() * Rotation.from_quat(b[3:7])
+    return np.linalg.norm(a[:3] - b[:3]) + turn.magnitude()
 
 
 def test_mean_rotation_is_halfway():

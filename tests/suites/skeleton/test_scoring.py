@@ -296,6 +296,24 @@ def test_a_file_without_one_usable_sample_is_scored_as_undefined(tmp_path):
     assert "[RESULT] MPJPE (fixed-sensor frame): undefined" in str(result)
 
 
+@pytest.mark.parametrize("far", [1e37, 1e100, 9e149])
+def test_joints_that_are_absurdly_far_away_are_scored(tmp_path, far):
+    """By hand: one of two joints of all samples is so far off, and the errors of joints are summed up in float32."""
+    joints = np.zeros((4, 2, 3))
+    joints[:, 1, 0] = 1.0
+    said = joints.copy()
+    said[:, 1, 0] = far
+    cameras = np.tile([0.0, 0, 0, 0, 0, 0, 1, 1, 1], (4, 1, 1))
+    fields = {"pred_keypoints": said, "gt_keypoints": joints, "sample_ids": [f"p1_a1_{k}" for k in range(4)]}
+    fields |= {"pred_cameras_stream": cameras, "gt_cameras_stream": cameras}
+    fields |= {"camera_stream_modalities": ["lidar"], "camera_stream_sensor_indices": [0]}
+    files.write(tmp_path / "far.npz", fields)
+    found = run(tmp_path / "far.npz")
+    assert scores(found)["mpjpe"] == pytest.approx(far / 2)
+    summary = json.dumps(found.runs[0].manifest["facts"], allow_nan=False)
+    assert "3.4028" in summary or far < 1e38
+
+
 def test_a_window_longer_than_a_sequence(tmp_path):
     """The mean of everything: errors of 0.1 stay 0.1."""
     assert scores(run(tiny(tmp_path / "t.npz"), smooth_window=999))["mpjpe"] == pytest.approx(0.1)

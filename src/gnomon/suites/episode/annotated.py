@@ -6,7 +6,7 @@ the tasks of an episode can be built without its recording.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.documents import read_json
+from gnomon.intake.faults import guarded
 from gnomon.suites.episode.captions import FrameLabels, Segment
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.blocks import BLOCKS, column_numbers
@@ -36,32 +37,25 @@ SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
 """What is kept of every frame: the arrays of each stream, and the shape of one frame of them."""
 FRAMES = {"left_hand": CAMERA, "right_hand": CAMERA, "root": WORLD}
 """Coordinate frames of points."""
+AGAIN = "delete it, and give the same command again"
+"""What to do about an artefact that is damaged."""
 
 
 def write(episode: Episode, out: Path) -> None:
     """Read what tasks need of an open episode, and write it; frames that cannot be read are not valid."""
-    n = episode.n_frames
-    arrays: dict[str, Array] = {f"{name}_frame": np.array(frame) for name, frame in FRAMES.items()}
+    arrays: dict[str, Array] = {}
     unreadable: dict[str, str] = {}
-    for name, shapes in SHAPES.items():
-        for key, shape in shapes.items():
-            arrays[key] = np.zeros((n, *shape), dtype=np.bool_ if key.endswith("_valid") else np.float64)
-        for start in range(0, n, CHUNK):
-            stop = min(start + CHUNK, n)
-            try:
-                found = _read(name, episode, start, stop)
-            except InputError as error:
-                unreadable[name] = str(error).replace(f"{episode.folder}/", "")
-                continue
-            for key, values in zip(shapes, found, strict=True):
-                arrays[key][start:stop] = values
+    for name in SHAPES:
+        found, why = stream(episode, name)
+        arrays |= found
+        if why:
+            unreadable[name] = why
     np.savez(out / ARRAYS, **arrays)  # type: ignore[arg-type]
-    why = episode.streams["caption"]
-    labels = FrameLabels(("",) * n, ("",) * n, (frozenset(),) * n, ("",) * n, (), {}) if why else episode.frame_labels()
+    labels = labels_of(episode)
     record = {
         "episode": episode.id,
-        "frames": n,
-        "caption": why,
+        "frames": episode.n_frames,
+        "caption": episode.streams["caption"],
         "unreadable": unreadable,
         "action": list(labels.action),
         "subtask": list(labels.subtask),
@@ -71,6 +65,33 @@ def write(episode: Episode, out: Path) -> None:
         "repairs": dict(labels.repairs),
     }
     (out / LABELS).write_bytes(encode_pretty(record))
+
+
+def stream(episode: Episode, name: str) -> tuple[dict[str, Array], str]:
+    """Return the arrays of a stream, and why some of its frames could not be read, if any."""
+    n, why = episode.n_frames, ""
+    arrays: dict[str, Array] = {
+        key: np.zeros((n, *shape), dtype=np.bool_ if key.endswith("_valid") else np.float64)
+        for key, shape in SHAPES[name].items()
+    }
+    for start in range(0, n, CHUNK):
+        stop = min(start + CHUNK, n)
+        try:
+            found = _read(name, episode, start, stop)
+        except InputError as error:
+            why = str(error).replace(f"{episode.folder}/", "")
+            continue
+        for key, values in zip(arrays, found, strict=True):
+            arrays[key][start:stop] = values
+    return arrays, why
+
+
+def labels_of(episode: Episode) -> FrameLabels:
+    """Return what was written about the frames of an open episode; nothing where it has no caption."""
+    n = episode.n_frames
+    if episode.streams["caption"]:
+        return FrameLabels(("",) * n, ("",) * n, (frozenset(),) * n, ("",) * n, (), {})
+    return episode.frame_labels()
 
 
 def _read(name: str, episode: Episode, start: int, stop: int) -> tuple[Array, ...]:
@@ -100,18 +121,8 @@ class Annotation:
     @staticmethod
     def read(folder: Path) -> Annotation:
         """Read what :func:`write` wrote."""
-        found: Any = read_json(folder / LABELS)
-        with np.load(folder / ARRAYS, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        labels = FrameLabels(
-            tuple(found["action"]),
-            tuple(found["subtask"]),
-            tuple(frozenset(names) for names in found["objects"]),
-            tuple(found["interaction"]),
-            tuple(Segment(**item) for item in found["segments"]),
-            found["repairs"],
-        )
-        return Annotation(found["episode"], int(found["frames"]), found["caption"], labels, arrays)
+        found, labels = read_labels(folder)
+        return Annotation(found["episode"], int(found["frames"]), found["caption"], labels, read_arrays(folder))
 
     def recorded(self, features: Table | None = None) -> Recorded:
         """Return the episode as tasks see it; without features where none are needed."""
@@ -121,15 +132,61 @@ class Annotation:
             n_frames=self.n_frames,
             windows=windows,
             labels=self.labels,
-            hands={side: self._read(f"{side}_hand") for side in SIDES},
-            root=self._read("root"),
-            poses=Poses(self.arrays["rotation"], self.arrays["translation"], self.arrays["poses_valid"]),
+            hands={side: points_of(self.arrays, f"{side}_hand") for side in SIDES},
+            root=points_of(self.arrays, "root"),
+            poses=poses_of(self.arrays),
             contacts=(self.arrays["contacts"], self.arrays["contacts_valid"]),
             features=NoFeatures(len(windows)) if features is None else features,
         )
 
-    def _read(self, name: str) -> Points:
-        return Points(self.arrays[f"{name}_xyz"], self.arrays[f"{name}_valid"], str(self.arrays[f"{name}_frame"]))
+
+def read_labels(folder: Path) -> tuple[dict[str, Any], FrameLabels]:
+    """Return the record of an episode that :func:`write` wrote, and what was written about its frames.
+
+    Frames that say the same share it, as they do in a caption.
+    """
+    with guarded(folder / LABELS, "not the labels of an episode", AGAIN):
+        return _labels(read_json(folder / LABELS))
+
+
+def _labels(found: Any) -> tuple[dict[str, Any], FrameLabels]:
+    """Take a record apart."""
+    texts: dict[str, str] = {}
+    sets: dict[tuple[str, ...], frozenset[str]] = {}
+
+    def shared(name: str) -> tuple[str, ...]:
+        return tuple(texts.setdefault(text, text) for text in found[name])
+
+    labels = FrameLabels(
+        shared("action"),
+        shared("subtask"),
+        tuple(sets.setdefault(key, frozenset(key)) for key in map(tuple, found["objects"])),
+        shared("interaction"),
+        tuple(Segment(**item) for item in found["segments"]),
+        found["repairs"],
+    )
+    return found, labels
+
+
+def read_arrays(folder: Path, streams: Collection[str] = tuple(SHAPES)) -> dict[str, Array]:
+    """Return the arrays of streams that :func:`write` wrote."""
+    path = folder / ARRAYS
+    with (
+        guarded(path, "not the arrays of an episode", AGAIN),
+        path.open("rb") as raw,  # which numpy would leave open where it is no archive
+        np.load(raw, allow_pickle=False) as file,
+    ):
+        return {key: file[key] for name in streams for key in SHAPES[name]}
+
+
+def points_of(arrays: Mapping[str, Array], name: str) -> Points:
+    """Return hands or root from their arrays."""
+    return Points(arrays[f"{name}_xyz"], arrays[f"{name}_valid"], FRAMES[name])
+
+
+def poses_of(arrays: Mapping[str, Array]) -> Poses:
+    """Return the poses of the camera from their arrays."""
+    return Poses(arrays["rotation"], arrays["translation"], arrays["poses_valid"])
 
 
 @dataclass(frozen=True)

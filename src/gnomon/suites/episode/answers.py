@@ -18,7 +18,8 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -40,10 +41,15 @@ from gnomon.suites.episode.measured import LABELS, SETS
 from gnomon.suites.episode.tasks.declared import Task
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST
+from gnomon.suites.episode.tasks.targets import flags
 
 ANSWERS, FACTS = "answers.npz", "facts.json"
 JOINTS = 42
 GROUNDING = "caption_grounding"
+BLOCK = 4096
+"""Vectors that are compared at a time."""
+TRIED, WORTH = 64, 0.8
+"""Vectors are kept compressed where so many of them shrink below this share."""
 ROW = ("task", "sample", "episode", "segment", "truth", "prediction", "value")
 """Columns of the table of a run; ``value`` is an error or a rank where the answer is a vector."""
 
@@ -95,8 +101,11 @@ class Answers:
 
     def packed(self) -> bytes:
         """Return the answers as the file ``TASK.npz`` that ``gnomon score episode`` reads."""
-        out = io.BytesIO()
-        np.savez_compressed(out, samples=np.array(self.ids), values=self.values.astype(np.float32))
+        out, values = io.BytesIO(), self.values.astype(np.float32)
+        some = np.ascontiguousarray(values[:TRIED]).tobytes()
+        # Baselines repeat themselves; the digits of a model do not, and would take long to save a few percent.
+        save = np.savez_compressed if len(zlib.compress(some, 1)) < WORTH * len(some) else np.savez
+        save(out, samples=np.array(self.ids), values=values)
         return out.getvalue()
 
 
@@ -154,21 +163,66 @@ def _members(sets: Sequence[frozenset[str]], classes: Sequence[str]) -> Array:
 
 
 def _vectors(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
-    truth = data.y(test)
-    valid = data.valid(test)
-    if valid is None:
-        raise GnomonError(f"{data.task.name}: a task that is answered by vectors has a mask")
-    given = answers.values.astype(np.float64)
-    unknown = ~np.isfinite(given)
-    given = np.where(unknown, 0.0, given)
-    facts = {"never_valid_in_training": int(unknown.any(axis=0).sum())} if unknown.any() else {}
     if data.task.kind == "retrieval":
+        truth, given, valid, unknown = _sides(answers, data, test)
         done = _ranked(data, np.where(valid, truth, 0), np.where(valid, given, 0), case, n_cases)
     else:
-        done = _compared(data, truth, given, valid, case, n_cases)
+        done, unknown = _in_blocks(answers, data, test, case, n_cases)
+    facts = {"never_valid_in_training": int(unknown.sum())} if unknown.any() else {}
     digest = answers.digest
     rows = [("", digest, value) for value in done.rows]
     return Tallied(done.tallies, done.ledgers, rows, {**done.facts, **facts})
+
+
+def _sides(
+    answers: Answers, data: TaskData, test: Array, rows: slice = slice(None)
+) -> tuple[Array, Array, Array, Array]:
+    """Return truth, answers and which values count, of some test samples, and the numbers that have no answer."""
+    valid = data.valid(test[rows])
+    if valid is None:
+        raise GnomonError(f"{data.task.name}: a task that is answered by vectors has a mask")
+    # In rows, however they are given, so that neither compiled code nor the order of sums depends on it.
+    given = np.array(answers.values[rows], dtype=np.float64, order="C")
+    unknown = ~np.isfinite(given)
+    given[unknown] = 0.0
+    return data.y(test[rows]), given, valid, np.asarray(unknown.any(axis=0))
+
+
+def _in_blocks(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> tuple[Tallied, Array]:
+    """Compare answers with the truth some whole cases at a time; return also the numbers that have no answer."""
+    tallies: dict[str, tuple[Tallies, dict[str, Array]]] = {}
+    values: list[Any] = []
+    unknown: Array = np.zeros(answers.values.shape[1], dtype=np.bool_)
+    for rows in blocks(case, n_cases):
+        truth, given, valid, lacks = _sides(answers, data, test, rows)
+        unknown |= lacks
+        codes, own = np.unique(case[rows], return_inverse=True)
+        done = _compared(data, truth, given, valid, own, len(codes))
+        values += done.rows
+        for name, part in done.tallies.items():
+            empty = {key: np.zeros((n_cases, *array.shape[1:]), array.dtype) for key, array in part.fields.items()}
+            for key, array in tallies.setdefault(name, (part, empty))[1].items():
+                array[codes] = part.fields[key]
+    whole = {name: Tallies(part.layout, part.axes, fields) for name, (part, fields) in tallies.items()}
+    return Tallied(whole, {}, values, {}), unknown
+
+
+def blocks(case: Array, n_cases: int, size: int = BLOCK) -> Iterator[slice]:
+    """Yield ranges of rows that together are all of them, each of at least ``size`` rows and with whole cases.
+
+    >>> list(blocks(np.array([0, 0, 1, 0, 2, 2]), 3, 1))
+    [slice(0, 4, None), slice(4, 6, None)]
+    """
+    last = np.zeros(n_cases, dtype=np.int64)
+    last[case] = np.arange(len(case))
+    stops = np.flatnonzero(np.maximum.accumulate(last[case]) == np.arange(len(case))) + 1
+    start = 0
+    for stop in stops.tolist():
+        if stop - start >= size or stop == len(case):
+            yield slice(start, stop)
+            start = stop
+    if not len(case):
+        yield slice(0, 0)
 
 
 def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: int) -> Tallied:
@@ -217,11 +271,12 @@ def _compared(data: TaskData, truth: Array, given: Array, valid: Array, case: Ar
             MaskedVectors(truth.astype(np.float64), valid=valid), Vectors(given), case, n_cases
         )
     }
-    errors = np.where(valid, np.abs(given - truth), 0.0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1)
-    if data.task.metric == "mpjpe":
+    if data.task.metric != "mpjpe":
+        errors = np.where(valid, np.abs(given - truth), 0.0).sum(axis=1) / np.maximum(valid.sum(axis=1), 1)
+    else:
         shape = (len(truth), data.task.horizon, JOINTS, 3)
         # Published subtracts across frames, which the audit says and no score can mend.
-        of_hands, of_root = next(iter(data.paths.values())).frames
+        of_hands, of_root = flags(next(iter(data.recorded.values())), data.variant).frames
         frame = of_hands if of_hands == of_root else f"{of_hands} minus {of_root}"
         sides = [Trajectories.of(truth.reshape(shape), valid.reshape(shape)[..., 0], frame)]
         sides.append(Trajectories.of(given.reshape(shape), frame=frame))

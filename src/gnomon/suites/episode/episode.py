@@ -123,7 +123,8 @@ class Episode:
     def times_ns(self) -> Array:
         """Time of every frame in nanoseconds, ``(N,)``, rising."""
         values = self._file.read(self._times_set)
-        times = values.astype(np.int64) if values.dtype.kind in "iu" else self._times_of(values.tolist())
+        times = values.astype(np.int64) if values.dtype.kind in "iu" else _numbers(values)
+        times = self._times_of(values.tolist()) if times is None else times
         falls = np.diff(times, prepend=-1) <= 0
         if falls.any():
             row = int(np.argmax(falls))
@@ -146,12 +147,12 @@ class Episode:
         if side not in SIDES:
             raise InputError(f"hand {side!r}: expected {' or '.join(SIDES)}")
         xyz, there = self._rows(DATASETS[f"hand_{side}"][0], start, stop)
-        return Points(xyz, there & xyz.any(axis=(1, 2)), CAMERA)
+        return Points(xyz, there & _some(xyz), CAMERA)
 
     def body(self, start: int, stop: int) -> Points:
         """Return the 52 joints of the body, in the frame of the world."""
         xyz, there = self._rows("full_body_mocap/keypoints", start, stop)
-        return Points(xyz, there & xyz.any(axis=(1, 2)), WORLD)
+        return Points(xyz, there & _some(xyz), WORLD)
 
     def root(self, start: int, stop: int) -> Points:
         """Return the pelvis, in the frame of the world."""
@@ -355,6 +356,29 @@ class Episode:
     def _check_readable(self, stream: str) -> None:
         if why := self.streams[stream]:
             raise InputError(f"episode {self.id}: stream {stream} cannot be read: {why}; complete the episode")
+
+
+def _numbers(texts: Array) -> Array | None:
+    """Return times that are all written with as many digits, at most 18, and nothing else; None where they are not.
+
+    >>> _numbers(np.array([b"100", b"250"])).tolist()
+    [100, 250]
+    >>> _numbers(np.array([b"1.jpg"])) is None
+    True
+    """
+    if texts.dtype.kind != "S":
+        return None
+    marks = np.ascontiguousarray(texts).view(np.uint8).reshape(len(texts), texts.dtype.itemsize)
+    width = int((marks[0] != 0).sum()) if len(marks) else 0
+    digits = marks[:, :width] - np.uint8(ord("0"))
+    if not 0 < width <= 18 or (digits > 9).any() or marks[:, width:].any():
+        return None
+    return np.asarray(digits @ (10 ** np.arange(width - 1, -1, -1, dtype=np.int64)))
+
+
+def _some(xyz: Array) -> Array:
+    """Return which frames of ``(n, joints, 3)`` hold anything but zeros."""
+    return np.asarray((xyz != 0).reshape(len(xyz), xyz.shape[1] * 3).any(axis=1))
 
 
 def _masked(values: Array, valid: Array) -> tuple[Array, Array]:

@@ -52,6 +52,8 @@ UNITS = {"mpjpe": "m", "mrr": "rank", "top5_accuracy": "rank"}
 """Of the number that an answer by vectors leaves, by the metric of its task."""
 ANNOTATION, SPLIT, TRUTH, PREDICTION, OUTCOME = "annotation", "split", "truth", "prediction", "outcome"
 Spans = tuple[Array, Array, Array]
+Row = tuple[Any, ...]
+"""Of the table of a run."""
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -108,15 +110,19 @@ class Keeper:
         self, data: Mapping[str, TaskData], tested: Iterable[str], done: Mapping[str, Tallied]
     ) -> dict[str, bytes]:
         """Return the file of a run that holds its exhibits; none where none are asked for."""
-        shares = {name: _wrong_share(name, done) for name in tested}
+        rows = {task: _by_episode(one.rows) for task, one in done.items()}
+        shares = {name: _wrong_share([row for own in rows.values() for row in own.get(name, ())]) for name in tested}
         worst = sorted(shares, key=lambda name: (-shares[name][0], name))[: self.most]
         if not worst:
             return {}
-        kept = [self._exhibit(name, data, done, shares[name]) for name in worst]
+        kept = [
+            self._exhibit(name, data, {task: own.get(name, []) for task, own in rows.items()}, shares[name])
+            for name in worst
+        ]
         return {exhibits.NAME: exhibits.pack(kept, len(shares))}
 
     def _exhibit(
-        self, name: str, data: Mapping[str, TaskData], done: Mapping[str, Tallied], share: tuple[float, int]
+        self, name: str, data: Mapping[str, TaskData], rows: Mapping[str, Sequence[Row]], share: tuple[float, int]
     ) -> Exhibit:
         if name not in self._known:
             self._known[name] = _look(next(place for place in self.places if place.id == name), self.sound)
@@ -124,7 +130,7 @@ class Keeper:
         sheet = Sheet(name, known.fps)
         sheet.annotate(data)
         for task, one in data.items():
-            sheet.answer(one, done[task].rows if task in done else None)
+            sheet.answer(one, rows.get(task))
         sheet.divide(data)
         frames = next(iter(data.values())).recorded[name].n_frames
         if known.sound is not None:
@@ -135,9 +141,16 @@ class Keeper:
         return Exhibit(name, msgspec.to_builtins(kept), sheet.arrays, share[0], told)
 
 
-def _wrong_share(name: str, done: Mapping[str, Tallied]) -> tuple[float, int]:
-    rows = [row for one in done.values() for row in one.rows if row[2] == name and row[6] is None]
-    return sum(row[4] != row[5] for row in rows) / max(len(rows), 1), len(rows)
+def _by_episode(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row[2], []).append(row)
+    return found
+
+
+def _wrong_share(rows: Sequence[Row]) -> tuple[float, int]:
+    labels = [row for row in rows if row[6] is None]
+    return sum(row[4] != row[5] for row in labels) / max(len(labels), 1), len(labels)
 
 
 def _look(place: Place, sound: bool) -> Known:
@@ -202,10 +215,10 @@ class Sheet:
         found = np.full(len(changes), ZONES.index("transition"))
         self.lane(ANNOTATION, "", "transitions", "zones", (changes, changes + 1, found))
 
-    def answer(self, data: TaskData, rows: Sequence[tuple[Any, ...]] | None) -> None:
-        """Add truth, prediction and outcome of a task, or the numbers that its vectors left."""
+    def answer(self, data: TaskData, rows: Sequence[Row] | None) -> None:
+        """Add truth, prediction and outcome of a task, or the numbers that its vectors left; rows are the episode's."""
         task = data.task
-        own = [place for place, name in enumerate(data.episode) if name == self.episode]
+        own = data.within(self.episode).tolist()
         said = {row[1]: row for row in rows or ()}
         if form(task.kind) == "vectors":
             if rows is not None:
@@ -254,10 +267,9 @@ class Sheet:
 
     def _read_by(self, data: TaskData, ranges: Array) -> Array:
         n = data.recorded[self.episode].n_frames
-        own = np.array([name == self.episode for name in data.episode])
-        read = {}
+        own, read = data.within(self.episode), {}
         for part in (TRAIN, TEST, "purged"):
-            low, high = ranges[own & np.array([name == part for name in data.part])].astype(np.int64).clip(0, n).T
+            low, high = ranges[own[data.parts[own] == part]].astype(np.int64).clip(0, n).T
             steps = np.bincount(low, minlength=n + 1) - np.bincount(high, minlength=n + 1)
             read[part] = np.cumsum(steps)[:n] > 0
         both = read[TRAIN] & read[TEST]

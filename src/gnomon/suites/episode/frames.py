@@ -59,7 +59,8 @@ class Points:
             raise InputError(f"coordinate frame {self.frame!r}: expected one of {', '.join(FRAMES)}")
         joints = np.shape(self.xyz)[1] if np.ndim(self.xyz) == 3 else 1
         _check("xyz", self.xyz, (len(self.valid), joints, 3))
-        valid = np.asarray(self.valid, dtype=np.bool_) & (np.abs(self.xyz) <= FARTHEST_M).all(axis=(1, 2))
+        largest = np.abs(self.xyz).reshape(len(self.valid), joints * 3).max(axis=1, initial=0.0)  # NaN stays NaN
+        valid = np.asarray(self.valid, dtype=np.bool_) & (largest <= FARTHEST_M)
         _keep(self, valid, xyz=self.xyz)
 
     def __len__(self) -> int:
@@ -97,7 +98,10 @@ class Points:
         if self.frame == WORLD:
             return self
         self._check_movable(poses, WORLD)
-        moved = np.einsum("nji,nkj->nki", poses.rotation, self.xyz - poses.translation[:, None])
+        from gnomon.suites.episode import _moving  # compiled
+
+        moved = np.empty_like(self.xyz)
+        _moving.to_world(poses.rotation, poses.translation, self.xyz, moved)
         return Points(moved, self.valid & poses.valid, WORLD)
 
     def to_camera(self, poses: Poses) -> Points:
@@ -147,7 +151,8 @@ def _keep(owner: object, valid: Array, **values: Array) -> None:
     """Store arrays that cannot be written to, with zeros where they are not valid."""
     for name, value in values.items():
         clean = np.array(value, dtype=np.float64)
-        clean[~valid] = 0.0
+        if not valid.all():
+            clean[~valid] = 0.0
         clean.setflags(write=False)
         object.__setattr__(owner, name, clean)
     valid.setflags(write=False)

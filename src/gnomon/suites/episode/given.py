@@ -222,6 +222,9 @@ def _vectors(task: str, part: Any, where: str) -> Told:
         )
     ids = samples.tolist()
     _distinct(ids, where)
+    if values.dtype.itemsize > 8:  # what no float64 can hold is not finite here
+        with np.errstate(over="ignore"):
+            values = values.astype(np.float64)
     bad = np.flatnonzero(~np.isfinite(values).all(axis=1))
     if len(bad):
         named = some([ids[row] for row in bad[:5]], len(bad))

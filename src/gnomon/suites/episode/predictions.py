@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST
 from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
+from gnomon.suites.episode.unread import opened
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
@@ -112,19 +114,25 @@ def ground_of(
 def read_truth(
     places: Sequence[layout.Place], variant: str, wanted: Collection[str], folder: Path
 ) -> tuple[list[Recorded], dict[str, Any]]:
-    """Read the annotation of episodes, and compute the blocks that are wanted in a folder; return both, by episode."""
+    """Read what was written about episodes, and compute the blocks that are wanted in a folder; return both."""
     recorded, streams = [], {}
     for number, place in enumerate(places):
         held = folder / str(number)
-        held.mkdir()
-        arguments = {"episode": place.id, "folder": os.fspath(place.folder)}
-        cells.annotation(arguments, {}, held)
-        if wanted:
-            skip = [name for name in blocks.NAMES if name not in wanted]
-            cells.features({**arguments, "validity": cells.VALIDITY[variant], "skip": skip}, {}, held)
-            streams[place.id] = read_of(Features.read(held).facts, wanted)
-        recorded.append(cells.read(held, held if wanted else None))
+        if not wanted:
+            recorded.append(opened(place, held))
+            continue
+        recorded.append(opened(place, held, partial(_features, place, variant, wanted, held)))
+        streams[place.id] = read_of(Features.read(held).facts, wanted)
     return recorded, streams
+
+
+def _features(place: layout.Place, variant: str, wanted: Collection[str], held: Path) -> Features:
+    """Compute the blocks that are wanted of an episode in a folder of their own."""
+    held.mkdir()
+    skip = [name for name in blocks.NAMES if name not in wanted]
+    arguments = {"episode": place.id, "folder": os.fspath(place.folder)}
+    cells.features({**arguments, "validity": cells.VALIDITY[variant], "skip": skip}, {}, held)
+    return Features.read(held)
 
 
 def read_of(facts: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
@@ -219,7 +227,8 @@ def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
         raise InputError(
             f"{told.where}: {data.task.name}: expected vectors of {wide:,} numbers, but got {told.values.shape[1]:,}"
         )
-    values = told.values[[told.rows[name] for name in ids]]
+    rows = [told.rows[name] for name in ids]
+    values = told.values if rows == list(range(len(told.values))) else told.values[rows]
     return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
 
 

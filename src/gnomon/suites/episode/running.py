@@ -25,11 +25,12 @@ from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, MissingExtraError, some
 from gnomon.engine import torches
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.plan import Node, Plan
+from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.store import Store
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import Evaluation
 from gnomon.suites.episode import cells, exhibits, layout, scoring, systems
+from gnomon.suites.episode.annotation import Annotation
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features import blocks
@@ -153,8 +154,11 @@ def generated(place: layout.Place) -> bool:
     """Say whether an episode is simulated: by the mark above its folder, or by its own file where that was copied."""
     if simulated(place.folder):
         return True
-    with Episode.open(place) as episode:
-        return episode.simulated
+    file = Annotation(place.annotation)
+    try:
+        return file.marked("simulated")
+    finally:
+        file.close()
 
 
 def usable(places: Sequence[layout.Place], bad: str) -> tuple[list[layout.Place], dict[str, str]]:
@@ -210,7 +214,7 @@ class Nodes:
         self.work = work
         self.node = partial(Node, limits=work.options.limits())
         self.reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
-        self.answering = code("answers", "systems", "tasks", "heads", shared=[torches])
+        self.answering = code("answers", "systems", "tasks", "heads", "_moving", shared=[torches])
 
     def features(self, place: layout.Place, variant: str) -> Node:
         """Artefact: the feature vectors of an episode."""
@@ -224,6 +228,7 @@ class Nodes:
             labels={"dataset": place.id},
             context={"folder": os.fspath(place.folder)},
             heavy=True,
+            read=WHOLE,
         )
 
     def annotation(self, place: layout.Place) -> Node:
@@ -235,6 +240,7 @@ class Nodes:
             kind="artefact",
             labels={"dataset": place.id},
             context={"folder": os.fspath(place.folder)},
+            read=WHOLE,
         )
 
     def cell(self, name: str, variant: str, task: str) -> Node:

@@ -77,7 +77,7 @@ class Ground:
         left_out: Mapping[str, str] | None = None,
     ) -> Ground:
         """Put together what systems share; without training there is no split to audit."""
-        by_task = audited.collected(data)
+        by_task = audited.collected(data) if trained else {}
         roster = _roster(data)
         ceilings = {name: systems.ceiling(one) for name, one in data.items() if trained and not one.lacks}
         unit = {"window": "ids", "group": roster.level}[rules.COUNTED[variant]]
@@ -352,9 +352,9 @@ def clear(given: Answers, data: TaskData, case: Array, done: Tallied) -> Clear:
     """Tally a task by its headline, without the test samples that read what training samples read."""
     measure = of_task(given.task)[0]
     train, test = data.of(TRAIN), data.of(TEST)
-    reads, episode = data.reads, np.array(data.episode)
-    ends = {name: int(reads[train][episode[train] == name, 1].max(initial=-1)) for name in data.recorded}
-    kept = np.flatnonzero([reads[row, 0] >= ends[data.episode[row]] for row in test.tolist()])
+    reads, ends = data.reads, np.full(len(data.recorded), -1, dtype=np.int64)
+    np.maximum.at(ends, data.numbers[train], reads[train, 1])
+    kept = np.flatnonzero(reads[test, 0] >= ends[data.numbers[test]])
     if len(kept) < len(test):
         done = tallied(given.take(kept), data, test[kept], case[kept], done.tallies[measure.family].n_cases)
     return Clear(measure, len(test) - len(kept), len(kept), done.tallies[measure.family])

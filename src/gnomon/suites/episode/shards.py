@@ -3,8 +3,9 @@
 All answers to a task of one episode are in one shard, so that a segment is scored at once and a sample that has no
 answer is known where its episode is scored. Tasks that rank every answer among all candidates (retrieval) are given in
 one file. Annotation and features of every episode are artefacts; a cell reads its shard and the episodes that it
-answers for, one after another. What is held of all episodes at the end is their annotation and a row for every sample,
-as in any run of this suite; vectors never are, and the run does not keep them.
+answers for, one after another, and holds no more than one. What is held of all episodes at the end is what was written
+about their frames and a row for every sample, as in any run of this suite; streams and vectors never are
+(:mod:`gnomon.suites.episode.unread`), and the run does not keep them.
 
 An episode that cannot be read fails the cells that need it, and is left out of the run, which is partial.
 """
@@ -27,7 +28,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.plan import Node, Plan
+from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.sharding import LARGE
 from gnomon.engine.store import Store
 from gnomon.intake.shards import identity
@@ -46,9 +47,11 @@ from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.predictions import answered, chosen_tasks, findings, ground_of, possible, read_of
 from gnomon.suites.episode.running import CELLS, built_by, checked_split, code, whole, words
 from gnomon.suites.episode.scoring import About, Clear, Ground, Said, assembled, clear, table, without_overlap
+from gnomon.suites.episode.tasks.data import Recorded
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import DISJOINT, TEST, held_out
+from gnomon.suites.episode.unread import stored
 
 WITHOUT = "without answers, "
 ROWS = "rows.parquet"
@@ -215,7 +218,7 @@ class _Work:
     @cached_property
     def scoring(self) -> str:
         """Hash of the code that a part depends on."""
-        return code("answers", "tasks", "given", "predictions", "shards")
+        return code("answers", "tasks", "given", "predictions", "shards", "unread", "_moving")
 
     def _read(self, place: layout.Place, reading: str) -> dict[str, Node]:
         about = {"episode": place.id, "content": layout.content(place), "code": reading}
@@ -224,6 +227,7 @@ class _Work:
             "labels": {"dataset": place.id},
             "context": {"folder": os.fspath(place.folder)},
             "limits": self.options.limits(),
+            "read": WHOLE,
         }
         found = {"annotation": Node(f"annotation of {place.id}", f"{CELLS}:annotation", about, **shared)}
         if self.wanted:
@@ -240,9 +244,10 @@ class _Work:
             if not all(folder.is_dir() for folder in folders.values()):
                 left_out[episode] = "it could not be read"
                 continue
-            recorded.append(cells.read(folders["annotation"], folders.get("features")))
-            if self.wanted:
-                streams[episode] = read_of(Features.read(folders["features"]).facts, self.wanted)
+            features = Features.read(folders["features"]) if self.wanted else None
+            if features is not None:
+                streams[episode] = read_of(features.facts, self.wanted)
+            recorded.append(stored(folders["annotation"], features))
             places.append(place)
         if not recorded:
             raise InputError("no episode could be read; see what failed above")
@@ -259,26 +264,43 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     rows: list[tuple[Any, ...]] = []
     lost: list[str] = []
     for task, names in arguments["told"].items():
+        if task not in arguments["tasks"]:
+            continue
         together = TASKS[task].kind == "retrieval"
         for group in [arguments["episodes"]] if together else [[name] for name in names]:
-            if task not in arguments["tasks"]:
-                continue
-            recorded = [cells.read(needs[f"annotation {name}"], needs.get(f"features {name}")) for name in group]
-            data = cells.built(task, recorded, arguments)
-            own = _only(told.get(task), group, arguments["unit"])
-            if (
-                not path
-                and len(data.of(TEST))
-                and (arguments["missing"] == "error" or form(data.task.kind) == "vectors")
-            ):
-                lost.append(f"{task} of {group[0]}")
-            elif path or len(data.of(TEST)):
-                part, shown = _part(answered(own, data, arguments["missing"]), data)
-                made.append(part)
-                rows += shown
+            found = _tallied(task, group, told.get(task), arguments, needs)
+            if isinstance(found, str):
+                lost.append(found)
+            elif found is not None:
+                made.append(found[0])
+                rows += found[1]
     whole_part = parts.folded(made) if made else Part(Roster((), (), {"episode": ()}, "episode"), {})
     parts.write(replace(whole_part, facts={"tasks": [part.facts for part in made], "lost": lost}), out)
     pq.write_table(table(rows), out / ROWS)
+
+
+def _tallied(
+    task: str, episodes: Sequence[str], told: Told | None, arguments: Mapping[str, Any], needs: Mapping[str, Path]
+) -> tuple[Part, list[tuple[Any, ...]]] | str | None:
+    """Tally a task in some episodes; return what is lacking where there have to be answers and are none.
+
+    What is read of the episodes ends with it, so that the next ones find the memory free.
+    """
+    path, missing = arguments["path"], arguments["missing"]
+    data = cells.built(task, [_recorded(name, needs, len(episodes)) for name in episodes], arguments)
+    if not path and not len(data.of(TEST)):
+        return None
+    if not path and (missing == "error" or form(data.task.kind) == "vectors"):
+        return f"{task} of {episodes[0]}"
+    return _part(answered(_only(told, episodes, arguments["unit"]), data, missing), data)
+
+
+def _recorded(name: str, needs: Mapping[str, Path], count: int) -> Recorded:
+    """Read an episode from its artefacts: whole where it is alone, else its streams when they are asked for."""
+    annotation, features = needs[f"annotation {name}"], needs.get(f"features {name}")
+    if count == 1:
+        return cells.read(annotation, features)
+    return stored(annotation, None if features is None else Features.read(features))
 
 
 def _only(told: Told | None, episodes: Sequence[str], unit: str) -> Told:

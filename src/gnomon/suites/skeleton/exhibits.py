@@ -28,6 +28,7 @@ import numpy as np
 
 from gnomon.core.table import View
 from gnomon.core.tallies import Array
+from gnomon.numerics import rigid
 from gnomon.numerics.procrustes import Aligned
 from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
@@ -166,7 +167,7 @@ def _shape(truths: Sequence[Array], joints: Sequence[str], bones: Sequence[tuple
     """Return the names of joints, the bones, and which way is up where that is known."""
     truth = np.concatenate(truths)
     truth = truth[np.isfinite(truth).all(axis=(1, 2))].astype(np.float64)
-    apart = _apart(truth)
+    apart = rigid.spans(truth)
     tree = shortest_tree(apart)
     usual = len(joints) == len(NAMES) and _length(apart, SMPL) <= FITS * _length(apart, tree)
     named = list(joints)
@@ -174,14 +175,6 @@ def _shape(truths: Sequence[Array], joints: Sequence[str], bones: Sequence[tuple
         named = [f"{index} {name}" for index, name in enumerate(NAMES)]
     chosen = bones or (SMPL if usual else tree)
     return {"joints": named, "bones": [list(bone) for bone in chosen], "up": _up(truth) if usual else None}
-
-
-def _apart(truth: Array) -> Array:
-    """Return the mean distance between any two joints, ``(J, J)``."""
-    out = np.zeros((truth.shape[1], truth.shape[1]))
-    for joint in range(truth.shape[1]):
-        out[joint] = np.linalg.norm(truth - truth[:, joint : joint + 1], axis=2).mean(axis=0)
-    return out
 
 
 def _length(apart: Array, bones: Sequence[tuple[int, int]]) -> float:

@@ -14,10 +14,10 @@ from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
 from gnomon.measures.pose import LARGEST_EXTENT
-from gnomon.numerics import kinematics
+from gnomon.numerics import kinematics, rigid
 from gnomon.numerics.procrustes import align
 from gnomon.suites.skeleton.files import KEPT, NO_REFERENCE
-from gnomon.suites.skeleton.poses import Poses, spread
+from gnomon.suites.skeleton.poses import spread
 from gnomon.suites.skeleton.projection import Projector, Settings
 from gnomon.suites.skeleton.summaries import Tracker
 
@@ -155,7 +155,13 @@ def _sensitivity(projector: Projector, seed: int, facts: dict[str, Any], most: i
     rows = rows[np.isin(codes[rows], np.unique(codes[usable]))]
     if not len(rows) or len(np.unique(codes[usable])) == len(usable):
         return None
-    errors = [_once(projector, rows, _choice(usable, codes, rng), (truth, prediction)) for _ in range(DRAWS)]
+    size, own = int(codes.max()) + 1, codes[rows]
+    sides = (truth.rotations, truth.translations), (prediction.rotations, prediction.translations)
+    errors = []
+    for _ in range(DRAWS):
+        at = _choice(usable, codes, size, rng)[own]
+        gaps = rigid.gaps(projector.file.truth, projector.file.prediction, rows, sides, at)
+        errors.append(float(gaps.mean()))
     facts[DRAWN] = errors
     return sensitivity(errors, len(rows), facts)
 
@@ -186,19 +192,12 @@ def _drawn(projector: Projector, rng: np.random.Generator, most: int) -> Array:
     return kept[np.isin(codes, chosen)]
 
 
-def _choice(usable: Array, codes: Array, rng: np.random.Generator) -> Array:
+def _choice(usable: Array, codes: Array, size: int, rng: np.random.Generator) -> Array:
     """Return one usable sample of every sequence at random, by code; -1 where there is none."""
     shuffled = rng.permutation(usable)
-    rows = np.full(int(codes.max()) + 1, -1)
+    rows = np.full(size, -1)
     rows[codes[shuffled]] = shuffled
     return rows
-
-
-def _once(projector: Projector, rows: Array, chosen: Array, sides: tuple[Poses, Poses]) -> float:
-    at = chosen[projector.sequences.codes[rows]]
-    truth = sides[0].take(at).project(projector.file.truth[rows])
-    prediction = sides[1].take(at).project(projector.file.prediction[rows])
-    return float(np.linalg.norm(prediction - truth, axis=2).mean())
 
 
 def _apart(projector: Projector) -> Finding | None:

@@ -27,7 +27,7 @@ from gnomon.numerics import rigid, rotations
 MOST_OTHERS = 512
 """A medoid is judged by its distances to so many cameras of the sequence, evenly spaced where there are more."""
 _BLOCK = 512
-"""Rows of a table of distances at a time."""
+"""Rows of a larger table of distances at a time."""
 
 
 @dataclass(frozen=True)
@@ -156,13 +156,15 @@ def _apply(turns: Array, points: Array) -> Array:
 def _medoid(sides: Sequence[Poses], rows: Array) -> int:
     sums = np.zeros(len(rows))
     for poses in sides:
-        moves, turns = poses.translations[rows], poses.rotations[rows]
-        others = np.linspace(0, len(rows) - 1, min(len(rows), MOST_OTHERS)).round().astype(np.int64)
+        own = poses.rotations[rows], poses.translations[rows]
+        if len(rows) <= MOST_OTHERS:
+            sums += rigid.pairwise(own, own).sum(axis=1)
+            continue
+        others = np.linspace(0, len(rows) - 1, MOST_OTHERS).round().astype(np.int64)
+        seen = own[0][others], own[1][others]
         for start in range(0, len(rows), _BLOCK):
             part = slice(start, start + _BLOCK)
-            apart = np.linalg.norm(moves[part, np.newaxis] - moves[others], axis=2)
-            angle = rotations.angles_of(turns[part, np.newaxis], turns[others])
-            sums[part] += (apart + angle).sum(axis=1)
+            sums[part] += rigid.pairwise((own[0][part], own[1][part]), seen).sum(axis=1)
     return int(rows[np.argmin(sums)])
 
 

@@ -27,6 +27,8 @@ ORDERS = {"velocity": 1, "acceleration": 2, "jitter": 3, "jitter_of_truth": 3}
 SHARES = (0.5, *(percent / 100 for percent in PERCENTILES))
 """Shares of joints whose error is told."""
 BONES = "bone_length"
+_FARTHEST = float(np.finfo(np.float32).max)
+"""Errors of joints are held in float32; those that are larger, which no unit explains, count as this many metres."""
 
 
 class Tracker:
@@ -60,7 +62,7 @@ class Tracker:
         errors = found.errors["none"]
         if not self._filled:
             self._distances = np.empty(len(self.errors["mpjpe"]) * errors.shape[1], dtype=np.float32)
-        self._distances[self._filled : self._filled + errors.size] = errors.ravel()
+        self._distances[self._filled : self._filled + errors.size] = np.minimum(errors.ravel(), _FARTHEST)
         self._filled += errors.size
         self.deviation = max(self.deviation, float(block.deviation.max(initial=0.0)))
         self._move(block)

@@ -26,7 +26,7 @@ from gnomon.audit.inputs import BLOCK
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array
 from gnomon.runs.auditing import TARGET
-from gnomon.suites.episode.tasks import inputs
+from gnomon.suites.episode.tasks import inputs, targets
 from gnomon.suites.episode.tasks.data import Table
 from gnomon.suites.episode.tasks.declared import block_kinds, input_blocks
 from gnomon.suites.episode.tasks.taskdata import FORECAST, TaskData
@@ -80,9 +80,8 @@ def frames(data: TaskData) -> dict[str, dict[str, str]]:
     """Return, for what is subtracted for a target, its coordinate frame by episode; nothing where nothing is."""
     if data.task.name != FORECAST:
         return {}
-    return {
-        side: {name: path.frames[k] for name, path in data.paths.items()} for k, side in enumerate(("hands", "root"))
-    }
+    known = {name: targets.flags(one, data.variant).frames for name, one in data.recorded.items()}
+    return {side: {name: own[k] for name, own in known.items()} for k, side in enumerate(("hands", "root"))}
 
 
 def quantities(data: TaskData) -> dict[str, dict[str, dict[str, str]]]:

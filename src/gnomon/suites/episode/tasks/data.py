@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class Recorded:
         ``(frames, 21)`` soft scores and ``(frames,)`` whether they are valid.
     features
         Features of the windows.
+    kept
+        What was made of the streams and is asked for again.
     """
 
     id: str
@@ -71,24 +73,45 @@ class Recorded:
     poses: Poses
     contacts: tuple[Array, Array]
     features: Table
+    kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         lengths = {
-            "action labels": len(self.labels.action),
             **{f"{side} hand": len(self.hands[side].xyz) for side in SIDES},
             "body root": len(self.root.xyz),
             "poses": len(self.poses.rotation),
             "contacts": len(self.contacts[0]),
         }
+        self.check_frames({"action labels": len(self.labels.action), **lengths})
+        self.check_features()
+        if len(self.windows) and (self.windows.min() < 0 or self.windows.max() + LENGTH > self.n_frames):
+            raise InputError(f"episode {self.id!r}: windows reach outside its {self.n_frames} frames")
+
+    def check_frames(self, lengths: Mapping[str, int]) -> None:
+        """Refuse streams of another length than the episode; lengths are by name."""
         wrong = {name: n for name, n in lengths.items() if n != self.n_frames}
         if wrong:
             said = ", ".join(f"{name} {n}" for name, n in wrong.items())
             raise InputError(f"episode {self.id!r}: expected {self.n_frames} frames of each stream, but got {said}")
+
+    def hold(self, name: str, values: Array) -> None:
+        """Keep an array that was made of the streams."""
+        self.kept[name] = values
+
+    def held(self, name: str) -> Array | None:
+        """Return an array that was kept, if it was."""
+        found: Array | None = self.kept.get(name)
+        return found
+
+    def check_features(self) -> None:
+        """Refuse features that are not those of the windows."""
         if len(self.features.values) != len(self.windows):
             got = f"{len(self.features.values)} rows of features for {len(self.windows)} windows"
             raise InputError(f"episode {self.id!r}: {got}; compute its features again")
-        if len(self.windows) and (self.windows.min() < 0 or self.windows.max() + LENGTH > self.n_frames):
-            raise InputError(f"episode {self.id!r}: windows reach outside its {self.n_frames} frames")
+
+    def motion(self) -> tuple[Mapping[str, Points], Points, Poses]:
+        """Return hands, root and poses."""
+        return self.hands, self.root, self.poses
 
     @cached_property
     def segments(self) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def _forecast(task: Task, one: Recorded, variant: str) -> Draft:
     inside = stops <= one.n_frames
     usable = inside.copy()
     if variant == "strict":
-        valid = targets.paths(one, variant).valid
+        valid = targets.flags(one, variant).valid
         usable[inside] = targets.ahead(valid, one.windows[inside], task.horizon).any(axis=(1, 2))
     kept = _draft(one, usable, "", ranges)
     return _because(kept, {TOO_LATE: int((~inside).sum()), NO_HANDS: int((inside & ~usable).sum())})

@@ -64,12 +64,12 @@ def last_vectors(data: TaskData, where: Array | None = None) -> tuple[Array, Arr
     vectors, valid = [], []
     for name, _, rows in data.pieces(where):
         first = data.recorded[name].windows[rows]
-        path = data.paths[name]
+        path = data.path(name)
         steps = first[:, None] + np.arange(LENGTH)
         seen = path.valid[steps]
         back = np.argmax(seen[:, ::-1], axis=1)
         frame = first[:, None] + LENGTH - 1 - back
-        xyz = path.xyz[frame, np.arange(frame.shape[1])].astype(np.float32)
+        xyz = np.array(path.xyz[frame, np.arange(frame.shape[1])])
         some = seen.any(axis=1)
         xyz[~some] = 0
         vectors.append(np.tile(xyz.reshape(len(rows), 3 * xyz.shape[1]), (1, data.task.horizon)))

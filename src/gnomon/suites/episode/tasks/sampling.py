@@ -181,13 +181,11 @@ def _facts(data: TaskData, dropped: Mapping[str, int]) -> dict[str, Any]:
 
 def _cuts(data: TaskData, train: Array, test: Array) -> dict[str, dict[str, int | None]]:
     """Return, by episode, where what training samples read ends and where what test samples read begins."""
-    reads = data.reads
-    episode = np.array(data.episode)
-    found: dict[str, dict[str, int | None]] = {}
-    for name in data.recorded:
-        ends, begins = reads[train][episode[train] == name, 1], reads[test][episode[test] == name, 0]
-        found[name] = {
-            "train_ends": int(ends.max()) if len(ends) else None,
-            "test_begins": int(begins.min()) if len(begins) else None,
-        }
-    return found
+    first, last = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+    ends, begins = np.full(len(data.recorded), last), np.full(len(data.recorded), first)
+    np.maximum.at(ends, data.numbers[train], data.reads[train, 1])
+    np.minimum.at(begins, data.numbers[test], data.reads[test, 0])
+    return {
+        name: {"train_ends": None if end == last else end, "test_begins": None if begin == first else begin}
+        for name, end, begin in zip(data.recorded, ends.tolist(), begins.tolist(), strict=True)
+    }

@@ -45,7 +45,7 @@ class Paths(NamedTuple):
     Attributes
     ----------
     xyz
-        ``(frames, 42, 3)`` metres.
+        ``(frames, 42, 3)`` metres, float32.
     valid
         ``(frames, 42)``: which count as values.
     seen
@@ -60,10 +60,28 @@ class Paths(NamedTuple):
     frames: tuple[str, str]
 
 
+class Flags(NamedTuple):
+    """What is known of :class:`Paths` without its positions: ``(frames, 2)`` by hand, as its joints are seen together.
+
+    Attributes
+    ----------
+    valid, seen, frames
+        As in :class:`Paths`, of the left and the right hand.
+    """
+
+    valid: Array
+    seen: Array
+    frames: tuple[str, str]
+
+
 def majorities(one: Recorded, level: str) -> tuple[str, ...]:
     """Return the most common ``action`` or ``subtask`` of every window; empty where none is common enough."""
     labels = one.labels.action if level == "action" else one.labels.subtask
-    return tuple(majority(labels[start : start + LENGTH])[0] for start in one.windows.tolist())
+    alike = _alike(labels, one.windows)
+    return tuple(
+        named(labels[start]) if same else majority(labels[start : start + LENGTH])[0]
+        for start, same in zip(one.windows.tolist(), alike, strict=True)
+    )
 
 
 def later(one: Recorded, horizon: int) -> tuple[Array, tuple[str, ...]]:
@@ -111,7 +129,19 @@ def _any(flags: Array, ranges: Array) -> Array:
 def objects(one: Recorded) -> tuple[frozenset[str], ...]:
     """Return the objects that are named in any frame of every window."""
     sets = one.labels.objects
-    return tuple(frozenset().union(*sets[start : start + LENGTH]) for start in one.windows.tolist())
+    alike = _alike(sets, one.windows)
+    return tuple(
+        sets[start] if same else frozenset().union(*sets[start : start + LENGTH])
+        for start, same in zip(one.windows.tolist(), alike, strict=True)
+    )
+
+
+def _alike(frames: Sequence[object], windows: Array) -> list[bool]:
+    """Return whether all frames of each window hold the same."""
+    differs = np.array([a is not b and a != b for a, b in pairwise(frames)], dtype=np.bool_)
+    ranges = np.stack([windows, windows + LENGTH - 1], axis=1)
+    found: list[bool] = (~_any(differs, ranges)).tolist()
+    return found
 
 
 def published_subtraction(hand: Points, root: Points) -> Array:
@@ -125,21 +155,47 @@ def published_subtraction(hand: Points, root: Points) -> Array:
 
 def paths(one: Recorded, variant: str) -> Paths:
     """Return where both hands are relative to the root, in every frame."""
+    xyz = positions(one, variant)
+    known = flags(one, variant)
+    return Paths(xyz, joints(known.valid), joints(known.seen), known.frames)
+
+
+def positions(one: Recorded, variant: str) -> Array:
+    """Return the positions of :func:`paths`; made once, where the episode holds what was made."""
+    found = one.held(f"positions {variant}")
+    return _moved(one, variant) if found is None else found
+
+
+def flags(one: Recorded, variant: str) -> Flags:
+    """Return what is known of the paths of hands without their positions; made once for an episode."""
+    if f"flags {variant}" not in one.kept:
+        _moved(one, variant)
+    found: Flags = one.kept[f"flags {variant}"]
+    return found
+
+
+def _moved(one: Recorded, variant: str) -> Array:
+    """Return where hands are, and keep it with what is known of it."""
+    hands, root, poses = one.motion()
     if variant == "strict":
-        moved = [one.hands[side].to_world(one.poses) for side in SIDES]
-        apart = [hand.minus(one.root) for hand in moved]
-        seen = _joints([hand.valid for hand in apart])
-        xyz = np.concatenate([hand.xyz for hand in apart], axis=1)
-        return Paths(xyz, seen, seen, (moved[0].frame, one.root.frame))
-    raw = [published_subtraction(one.hands[side], one.root) for side in SIDES]
-    seen = _joints([one.hands[side].valid & one.root.valid for side in SIDES])
-    frames = (one.hands[SIDES[0]].frame, one.root.frame)
-    return Paths(np.concatenate(raw, axis=1), np.ones_like(seen), seen, frames)
+        moved = [hands[side].to_world(poses) for side in SIDES]
+        apart = [hand.minus(root) for hand in moved]
+        seen = np.stack([hand.valid for hand in apart], axis=1)
+        found = Flags(seen, seen, (moved[0].frame, root.frame))
+        xyz = np.concatenate([hand.xyz.astype(np.float32) for hand in apart], axis=1)
+    else:
+        seen = np.stack([hands[side].valid & root.valid for side in SIDES], axis=1)
+        found = Flags(np.ones_like(seen), seen, (hands[SIDES[0]].frame, root.frame))
+        raw = [published_subtraction(hands[side], root).astype(np.float32) for side in SIDES]
+        xyz = np.concatenate(raw, axis=1)
+    one.kept[f"flags {variant}"] = found
+    one.hold(f"positions {variant}", xyz)
+    return xyz
 
 
-def _joints(valid: Sequence[Array]) -> Array:
-    """Return the validity of hands by frame as that of their joints, ``(frames, 42)``."""
-    return np.repeat(np.stack(valid, axis=1), HAND_JOINTS, axis=1)
+def joints(valid: Array) -> Array:
+    """Return the validity of hands ``(..., 2)`` as that of their joints, ``(..., 42)``."""
+    return np.repeat(valid, HAND_JOINTS, axis=-1)
 
 
 def ahead(frames: Array, first: Array, horizon: int) -> Array:

@@ -86,7 +86,22 @@ class TaskData:
 
     def of(self, part: str) -> Array:
         """Return the places of the samples of a part, rising."""
-        return np.flatnonzero(np.array([own == part for own in self.part], dtype=np.bool_))
+        return np.flatnonzero(self.parts == part)
+
+    @cached_property
+    def parts(self) -> Array:
+        """``(n,)``: the part of every sample."""
+        return np.array(self.part, dtype=np.str_)
+
+    @cached_property
+    def numbers(self) -> Array:
+        """``(n,)``: the place of the episode of every sample among those that are recorded."""
+        place = {name: number for number, name in enumerate(self.recorded)}
+        return np.array([place[name] for name in self.episode], dtype=np.int64)
+
+    def within(self, episode: str) -> Array:
+        """Return the places of the samples of an episode, rising."""
+        return np.flatnonzero(self.numbers == list(self.recorded).index(episode))
 
     @property
     def reads(self) -> Array:
@@ -144,7 +159,7 @@ class TaskData:
             sets = self.sets if where is None else [self.sets[place] for place in where.tolist()]
             return multi_hot(sets, self.classes)
         if self.task.name == FORECAST:
-            return self._ahead("xyz", where)
+            return self._ahead(where)
         tables = self.tables(features)
         pieces = [inputs.taken(tables[name], rows, self.task.target_blocks) for name, _, rows in self.pieces(where)]
         return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
@@ -158,7 +173,7 @@ class TaskData:
         if self.task.kind not in ("vector", "retrieval"):
             return None
         if self.task.name == FORECAST:
-            return self._ahead("valid", where)
+            return self._ahead(where, flags=True)
         return np.concatenate([self._covered(name, rows) for name, _, rows in self.pieces(where)])
 
     def counted(self, name: str, rows: Array) -> Array:
@@ -173,20 +188,23 @@ class TaskData:
         sizes = [len(table.columns([block])) for block in self.task.target_blocks]
         return np.repeat(self.counted(name, rows), sizes, axis=1)
 
-    @cached_property
-    def paths(self) -> Mapping[str, targets.Paths]:
-        """Hands relative to the root, by episode."""
-        return {name: targets.paths(one, self.variant) for name, one in self.recorded.items()}
+    def path(self, episode: str) -> targets.Paths:
+        """Hands of an episode relative to the root."""
+        return targets.paths(self.recorded[episode], self.variant)
 
-    def _ahead(self, field: str, where: Array | None) -> Array:
-        """Return a field of the paths of hands in the frames of the targets, joint by joint, ``(n, 1260)``."""
-        pieces = []
-        for name, _, rows in self.pieces(where):
-            frames = getattr(self.paths[name], field)
-            found = targets.ahead(frames, self.recorded[name].windows[rows], self.task.horizon)
-            found = found.reshape(len(rows), self.task.horizon * frames[0].size)
-            pieces.append(found.astype(np.float32) if field == "xyz" else np.repeat(found, 3, axis=1))
-        return np.concatenate(pieces)
+    def _ahead(self, where: Array | None, *, flags: bool = False) -> Array:
+        """Return the paths of hands in the frames of the targets, joint by joint, ``(n, 1260)``, or which are valid."""
+        pieces = self.pieces(where)
+        count, width = sum(len(rows) for _, _, rows in pieces), self.task.horizon * targets.HAND_JOINTS * 6
+        out: Array = np.empty((count, width), dtype=np.bool_ if flags else np.float32)
+        for name, places, rows in pieces:
+            one = self.recorded[name]
+            if flags:
+                frames = np.repeat(targets.flags(one, self.variant).valid, targets.HAND_JOINTS * 3, axis=1)
+            else:
+                frames = targets.positions(one, self.variant)
+            out[places] = targets.ahead(frames, one.windows[rows], self.task.horizon).reshape(len(rows), width)
+        return out
 
     def tables(self, features: Mapping[str, Table] | None = None) -> Mapping[str, Table]:
         """Return features by episode: those that are given, else those of the recorded episodes."""
@@ -195,10 +213,8 @@ class TaskData:
     def pieces(self, where: Array | None = None) -> list[tuple[str, slice, Array]]:
         """Return the samples as runs of one episode: its name, their places in the result, and their windows."""
         rows = self.rows if where is None else self.rows[where]
-        names = list(self.episode) if where is None else [self.episode[place] for place in where.tolist()]
-        if not names:
-            return [(next(iter(self.recorded)), slice(0, 0), rows)]
-        number = {name: place for place, name in enumerate(self.recorded)}
-        coded = np.array([number[name] for name in names])
-        edges = [0, *(np.flatnonzero(np.diff(coded)) + 1).tolist(), len(names)]
-        return [(names[a], slice(a, b), rows[a:b]) for a, b in pairwise(edges)]
+        names, coded = list(self.recorded), self.numbers if where is None else self.numbers[where]
+        if not len(coded):
+            return [(names[0], slice(0, 0), rows)]
+        edges = [0, *(np.flatnonzero(np.diff(coded)) + 1).tolist(), len(coded)]
+        return [(names[coded[a]], slice(a, b), rows[a:b]) for a, b in pairwise(edges)]

@@ -22,8 +22,10 @@ def entries(data: TaskData) -> tuple[Array, Array, Array]:
     for name, places, rows in data.pieces():
         one = data.recorded[name]
         if data.task.name == FORECAST:
-            path, first = data.paths[name], one.windows[rows]
-            seen, counted = (targets.ahead(flags, first, data.task.horizon) for flags in (path.seen, path.valid))
+            known, first = targets.flags(one, data.variant), one.windows[rows]
+            seen, counted = (
+                targets.joints(targets.ahead(flags, first, data.task.horizon)) for flags in (known.seen, known.valid)
+            )
         elif data.task.name == CONTACT:
             seen = targets.touched(one, data.variant)[1][rows, None]
             counted = np.ones_like(seen)
