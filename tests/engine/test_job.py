@@ -4,16 +4,18 @@ import io
 import json
 import os
 import random
+import shutil
 import signal
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
 from gnomon.core.errors import InputError
 from gnomon.engine.job import InterruptedWorkError, work
-from gnomon.engine.plan import Limits, Plan
-from gnomon.engine.store import StoreFullError
+from gnomon.engine.plan import WHOLE, Limits, Plan
+from gnomon.engine.store import Store, StoreFullError
 
 BOTH = pytest.mark.parametrize("executor", ["inline", "processes"])
 
@@ -36,6 +38,26 @@ def test_done_work_is_not_done_again(node, options, tmp_path, executor):
     assert sorted((tmp_path / "log").read_text().split()) == ["c0", "c1", "c2", "c3"]
     work(plan, options(executor=executor, fresh=True))
     assert len((tmp_path / "log").read_text().split()) == 8
+
+
+def test_an_artefact_that_nothing_needs_any_more_is_not_made_again(node, options, tmp_path):
+    """Its machine is gone, or somebody made room; all that came of it is here."""
+    log = tmp_path / "log"
+    first = node("first", kind="artefact", log=str(log))
+    data = node("data", kind="artefact", needs={"first": first}, log=str(log))
+    read = replace(node("read", kind="artefact", log=str(log)), read=WHOLE)
+    cell = node("c", needs={"data": data, "read": read})
+    work(Plan([cell]), options())
+    log.unlink()
+    store = Store(tmp_path / "store")
+    for gone in (first, data, read):
+        shutil.rmtree(store.path(gone.key))
+    assert work(Plan([cell]), options()).complete
+    assert log.read_text().split() == ["read"], "results are put together from it"
+    assert work(Plan([cell, node("d", needs={"data": data})]), options()).complete
+    assert log.read_text().split() == ["read", "first", "data"]
+    assert work(Plan([node("alone", kind="artefact")]), options()).complete
+    assert store.has(node("alone", kind="artefact").key), "it was asked for by itself"
 
 
 def test_damaged_work_is_done_again(node, options):

@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from gnomon.core.errors import WorkError
 from gnomon.engine.store import Store, StoreFullError
 
 KEY = "ab" + "0" * 62
@@ -84,6 +85,31 @@ def test_drafts_of_the_dead_are_swept(tmp_path):
     (drafts / f"{KEY}-{os.getpid()}-0123abcd").mkdir()
     store.sweep()
     assert [path.name for path in drafts.iterdir()] == [f"{KEY}-{os.getpid()}-0123abcd"]
+
+
+def test_the_draft_of_another_machine_is_left_alone(tmp_path):
+    """The number of its process says nothing here; the lock of its key does."""
+    store, drafts = Store(tmp_path), tmp_path / "drafts"
+    for name in (f"{KEY}-{2**22 + 1}-0123abcd", f"{KEY}-{2**22 + 1}-0123abcd-old", ".nfs0001"):
+        (drafts / name).mkdir(parents=True)
+    with store.lock(KEY):
+        store.sweep()
+        assert len(list(drafts.glob(f"{KEY}*"))) == 2
+    store.sweep()
+    assert not list(drafts.glob(f"{KEY}*"))
+
+
+def test_a_file_system_without_locks(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    text = r"locks: its file system gives no locks \(No locks available\), .* give --store a folder on one that does"
+    with pytest.raises(WorkError, match=text), Store(tmp_path).lock(KEY):
+        pass
+    with pytest.raises(WorkError, match="gives no locks"), Store(tmp_path).marked():
+        pass
+    Store(tmp_path).sweep()
 
 
 def hold(folder, ready, release):

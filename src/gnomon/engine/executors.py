@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from gnomon.core.errors import InputError
-from gnomon.engine.options import CLUSTER, EXECUTORS
+from gnomon.engine.joining import is_cluster, where
+from gnomon.engine.options import EXECUTORS
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import StoreFullError
-from gnomon.engine.work import Order, carry_out
+from gnomon.engine.work import carry_out
 from gnomon.engine.workers import Place, Worker
 
 POLL = 0.1
@@ -27,27 +28,38 @@ def execute(schedule: Schedule, executor: str, workers: int) -> None:
         inline(schedule)
     elif executor == "processes":
         Pool(schedule, workers).run()
-    elif executor.startswith(CLUSTER):
+    elif is_cluster(executor):
         from gnomon.engine.cluster import Cluster
 
         Cluster(schedule, executor, workers).run()
     else:
-        raise InputError(f"executor: expected one of {', '.join(EXECUTORS)}, but got {executor!r}")
+        raise unknown(executor)
+
+
+def unknown(executor: str) -> InputError:
+    """Return the error of an executor that there is not."""
+    return InputError(f"executor: expected one of {', '.join(EXECUTORS)}, but got {executor!r}")
 
 
 def check(plan: Plan, executor: str) -> None:
     """Refuse what an executor cannot do, before anything is done."""
+    joins = where(executor) if is_cluster(executor) else ""
+    if not joins and executor not in EXECUTORS:
+        raise unknown(executor)
     limits = [node.limits for node in plan]
     if executor == "inline" and any(limit.seconds is not None or limit.memory_bytes is not None for limit in limits):
         raise InputError("time and memory limits need worker processes: give --executor processes")
-    if not executor.startswith(CLUSTER) and any(limit.resources for limit in limits):
-        raise InputError("resources are handed out by a cluster: give --executor dask, or no --resources")
+    if not joins and any(limit.resources for limit in limits):
+        raise InputError(
+            "resources are handed out by a cluster whose workers declare them (dask worker --resources): give "
+            "--executor dask://HOST:PORT or dask://FILE.json, or no --resources"
+        )
 
 
 def inline(schedule: Schedule) -> None:
     """Do one node after another in this process."""
     while (node := schedule.take()) is not None:
-        reply = carry_out(schedule.store, Order.of(node, schedule.fresh))
+        reply = carry_out(schedule.store, schedule.order_of(node))
         if reply.state == "full":
             raise StoreFullError(reply.error)
         schedule.settle(reply)
@@ -88,7 +100,7 @@ class Pool:
             self._send(self.workers[-1], node)
 
     def _send(self, worker: Worker, node: Node) -> None:
-        if not worker.send(Order.of(node, self.schedule.fresh), node.limits):
+        if not worker.send(self.schedule.order_of(node), node.limits):
             self._bury(worker)
 
     def _listen(self) -> None:

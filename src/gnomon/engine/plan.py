@@ -16,6 +16,9 @@ from typing import Any, Literal
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import GnomonError
 
+WHOLE = ("*",)
+"""All files of a result."""
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -56,6 +59,9 @@ class Node:
         Raised by its author when the function's meaning changes.
     heavy
         Whether it takes much longer than starting a process; not part of its key.
+    read
+        Names of the files of an artefact that are read when results are put together, or :data:`WHOLE`. They come back
+        from machines that have a store of their own, as results of cells do; not part of its key.
     """
 
     name: str
@@ -68,6 +74,12 @@ class Node:
     context: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     heavy: bool = False
+    read: tuple[str, ...] = ()
+
+    @property
+    def returned(self) -> tuple[str, ...]:
+        """Names of the files that have to come back from wherever it was done; those of a cell all do."""
+        return WHOLE if self.kind == "cell" else self.read
 
     @cached_property
     def key(self) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.store import Store
-from gnomon.engine.work import Reply
+from gnomon.engine.work import Order, Reply
 
 Report = Callable[[str, Node, str], None]
 """Called with an event (started, done, found, retried, died, failed, blocked), its node, and a text."""
@@ -44,26 +45,52 @@ class Schedule:
     done: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
     attempts: dict[str, Attempt] = field(default_factory=dict)
+    command: str = field(default_factory=lambda: uuid.uuid4().hex)
+    """What this work is known by where everything is made afresh."""
     _blocked: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         nodes = list(self.plan)
+        lacking = {node.key for node in nodes if self.fresh or not self.store.check(node.key)}
+        asked = self._asked(lacking)
         for node in nodes if self.order is None else self.order(nodes):
-            if not self.fresh and self.store.check(node.key):
-                self.done.add(node.key)
-                self.report("found", node, "")
-            else:
+            if node.key in asked:
                 self.waiting[node.key] = node
+            else:
+                self.done.add(node.key)
+                self.report("found", node, "" if node.key not in lacking else "not needed any more")
+
+    def _asked(self, lacking: set[str]) -> set[str]:
+        """Return what has to be done of what is not stored.
+
+        An artefact of which all that needs it is stored may lie on another machine, or have been removed; it is made
+        again only where it is read when results are put together, and no part of it is here.
+        """
+        asked: set[str] = set()
+        needed = {one.key for node in self.plan for one in node.needs.values()}
+        for node in reversed(list(self.plan)):  # each comes before what it needs
+            spared = node.key in needed and node.key not in asked and self._spared(node)
+            if node.key in lacking and (self.fresh or not spared):
+                asked |= {node.key, *(one.key for one in node.needs.values() if one.key in lacking)}
+        return asked
+
+    def _spared(self, node: Node) -> bool:
+        """Say whether an artefact that is not stored need not be, as far as results are put together from it."""
+        return node.kind == "artefact" and (not node.returned or self.store.extracts.check(node.key))
 
     @property
     def open(self) -> bool:
         """Whether anything is left to do."""
         return bool(self.waiting or self.running)
 
-    def take(self) -> Node | None:
-        """Return a node whose needs are met, and count it as running."""
+    def order_of(self, node: Node) -> Order:
+        """Return the order of a node."""
+        return Order.of(node, self.command if self.fresh else "")
+
+    def take(self, may: Callable[[Node], bool] | None = None) -> Node | None:
+        """Return a node whose needs are met, and that may be done now, and count it as running."""
         for key, node in self.waiting.items():
-            if all(needed.key in self.done for needed in node.needs.values()):
+            if all(needed.key in self.done for needed in node.needs.values()) and (may is None or may(node)):
                 del self.waiting[key]
                 self.running[key] = node
                 self.report("started", node, "")

@@ -29,10 +29,11 @@ class Order:
     context: Mapping[str, Any]
     """What the result does not depend on, such as paths, which differ from machine to machine."""
     needs: Mapping[str, str]
-    fresh: bool
+    fresh: str = ""
+    """The command that wants it made afresh, once in every store; empty where what is stored will do."""
 
     @staticmethod
-    def of(node: Node, fresh: bool) -> Order:
+    def of(node: Node, fresh: str = "") -> Order:
         """Make the order of a node."""
         needs = {role: needed.key for role, needed in node.needs.items()}
         return Order(node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh)
@@ -63,7 +64,7 @@ def carry_out(store: Store, order: Order) -> Reply:
     start = time.perf_counter()
     try:
         with store.lock(order.key):
-            if not order.fresh and store.check(order.key):
+            if (not order.fresh or store.made_by(order.key) == order.fresh) and store.check(order.key):
                 return Reply(order.key, "found", time.perf_counter() - start)
             needs = {role: store.path(key) for role, key in order.needs.items()}
             # What the work prints must not mix with machine output.
@@ -73,6 +74,8 @@ def carry_out(store: Store, order: Order) -> Reply:
                 contextlib.redirect_stdout(sys.stderr),
             ):
                 load(order.function)({**order.arguments, **order.context}, needs, out)
+            if order.fresh:
+                store.note(order.key, order.fresh)
     except StoreFullError as error:
         return Reply(order.key, "full", time.perf_counter() - start, str(error))
     except (Exception, SystemExit) as error:

@@ -57,7 +57,8 @@ class Place:
 class Worker:
     """A worker as its owner sees it."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, idle: float | None = None) -> None:
+        """Start it; it leaves when it is given nothing for so many seconds."""
         self.order: Order | None = None
         self.limits = Limits()
         self.since = float("inf")
@@ -66,7 +67,7 @@ class Worker:
         """Why its owner killed it."""
         self.pipe, theirs = Pipe()
         handle = theirs.fileno()
-        given = {"handle": handle, "store": place.store, "owner": os.getpid(), "path": place.path}
+        given = {"handle": handle, "store": place.store, "owner": os.getpid(), "path": place.path, "idle": idle}
         self.process = subprocess.Popen(  # noqa: S603 - this Python
             [sys.executable, "-c", BOOT, json.dumps(given)],
             stdin=subprocess.DEVNULL,
@@ -102,9 +103,14 @@ class Worker:
         return self.since < float("inf")
 
     @property
+    def gone(self) -> bool:
+        """Whether it has ended; what it said, or the end of the pipe, may be left to be read."""
+        return self.process.poll() is not None
+
+    @property
     def dead(self) -> bool:
         """Whether it has ended and nothing that it said is left to be read."""
-        if self.process.poll() is None:
+        if not self.gone:
             return False
         try:
             return not self.pipe.poll()
@@ -145,14 +151,16 @@ class Worker:
         self.bury()
 
 
-def serve(handle: int, store: str, owner: int) -> None:
-    """Carry out orders until the pipe closes; the body of a worker process."""
+def serve(handle: int, store: str, owner: int, idle: float | None = None) -> None:
+    """Carry out orders until the pipe closes, or none has come for a while; the body of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)  # what the work prints must not mix with machine output
     threading.Thread(target=_follow, args=(owner,), daemon=True).start()
     pipe, kept = Connection(handle), Store(store)
     while True:
         try:
+            if not pipe.poll(idle):
+                return
             order: Order = pipe.recv()
         except (EOFError, OSError):
             return

@@ -21,8 +21,8 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.systems import Spec
 from gnomon.core.systems import split as listed
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.plan import Node, Plan
-from gnomon.engine.store import Store
+from gnomon.engine.plan import WHOLE, Node, Plan
+from gnomon.engine.store import Reading
 from gnomon.runs.auditing import SELECTION, TRIVIAL
 from gnomon.runs.run import Evaluation
 from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
@@ -181,6 +181,7 @@ class Nodes:
             kind="artefact",
             labels={"dataset": place.name, "variant": variant},
             context={"root": place.root},
+            read=WHOLE,
         )
 
     def fitted(self, name: str, variant: str, turn: int) -> Node:
@@ -199,7 +200,7 @@ class Nodes:
         node = partial(self.node, kind="artefact", labels=labels, heavy=systems.heavy(spec.name))
         if systems.pretrained(systems.find(spec.name)):
             needs = {**needs, "pretrained": node(f"pre-train {which}", f"{CELLS}:pretrain", arguments, dict(needs))}
-        return node(f"fit {which}", f"{CELLS}:fit", arguments, needs)
+        return node(f"fit {which}", f"{CELLS}:fit", arguments, needs, read=(cells.FACTS,))
 
     def cell(self, name: str, variant: str, turn: int, metric: str, place: Located, fold: int) -> Node:
         """Cell: a system under a metric on a dataset."""
@@ -244,7 +245,7 @@ class Nodes:
 
 
 def _assemble(outcome: Outcome, work: Work, nodes: Nodes, planned: Mapping[tuple[Any, ...], Node]) -> list[Evaluation]:
-    store = Store(work.options.store_folder())
+    store = Reading(work.options.store_folder())
     found = []
     for variant in work.variants:
         data = assembling.Data.read(store, work, nodes, variant)
