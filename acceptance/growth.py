@@ -10,6 +10,7 @@ import sys
 
 from benchmarks.growth import point
 from benchmarks.harness import BenchmarkError
+from benchmarks.sharding import plural
 from benchmarks.streams import STREAMS
 
 from acceptance.support import Promise
@@ -22,8 +23,8 @@ def check(promise: Promise, name: str, largest: int) -> None:
     stream = STREAMS[name]
     few, many = (point(name, n) for n in (largest // FACTOR, largest))
     what = (
-        f"{name}: {largest // FACTOR:.0e} {stream.unit}s {few['seconds']:.3g} s, {largest:.0e} {many['seconds']:.3g} s "
-        f"({few['cpu_s']:.3g} and {many['cpu_s']:.3g} CPU-s): times"
+        f"{name}: {largest // FACTOR:.0e} {plural(stream.unit)} {few['seconds']:.3g} s, "
+        f"{largest:.0e} {many['seconds']:.3g} s ({few['cpu_s']:.3g} and {many['cpu_s']:.3g} CPU-s): times"
     )
     promise.at_most(what, many["seconds"] / few["seconds"], MOST_TIMES)
     promise.at_most(f"{name}: peak memory, MB ({few['peak_mb']:.0f} for few)", many["peak_mb"], MOST_MB)

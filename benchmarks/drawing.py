@@ -10,6 +10,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from benchmarks.sharding import plural
+
 from gnomon.report.figures.drawing import svg_file
 from gnomon.report.figures.style import (
     DASHES,
@@ -48,7 +50,7 @@ def growth_of(found: Stored) -> dict[str, list[Mapping[str, Any]]]:
     """Return the points of every measure that grows, in the order of units."""
     curves: dict[str, list[Mapping[str, Any]]] = {}
     for row in found.get("growth", {"rows": ()})["rows"]:
-        curves.setdefault(f"{row['measure']} ({row['unit']}s)", []).append(row)
+        curves.setdefault(f"{row['measure']} ({plural(row['unit'])})", []).append(row)
     return {name: sorted(own, key=lambda row: row["n"]) for name, own in curves.items()}
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import FOLDER, BenchmarkError, Context, Row
-from benchmarks.sharding import Stream, sizes, written
+from benchmarks.sharding import Stream, plural, sizes, written
 from benchmarks.streams import STREAMS
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -70,7 +70,7 @@ def check_room(stream: Stream, n: int, folder: Path) -> None:
     free, needed = shutil.disk_usage(folder).free, 1.2 * stream.bytes * n + SPARE
     if free < needed:
         raise BenchmarkError(
-            f"{n:,} {stream.unit}s need {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB are free: "
+            f"{n:,} {plural(stream.unit)} need {needed / 1e9:.1f} GB, but {free / 1e9:.1f} GB are free: "
             "set TMPDIR to a larger disk"
         )
 

@@ -49,6 +49,15 @@ class Stream:
     most: int = 100_000_000
 
 
+def plural(unit: str) -> str:
+    """Return the name of several units.
+
+    >>> plural("label"), plural("box")
+    ('labels', 'boxes')
+    """
+    return f"{unit}es" if unit.endswith("x") else f"{unit}s"
+
+
 def sizes(n: int, most: int) -> list[int]:
     """Share ``n`` units among shards.
 

@@ -18,7 +18,7 @@ STREAMS = {
     "change-scans": Stream("point", 1_000_000, 16, suited.write_scans, suited.score_scans),
     "skeleton-files": Stream("joint", 2_400_000, 40, suited.write_skeletons, suited.score_skeletons),
     "points": Stream("point", PART, 2, folded.write_points, folded.score_points),
-    "boxes": Stream("box", PART, 113, folded.write_boxes, folded.score_boxes),
+    "boxes": Stream("box", 50_000, 113, folded.write_boxes, folded.score_boxes),
     "ward": Stream("event", 100_000, 34, folded.write_stretches, folded.score_stretches),
     "pose": Stream("joint", PART, 24, folded.write_poses, folded.score_poses),
     "forecasts": Stream("position", PART, 24, folded.write_forecasts, folded.score_forecasts),
