@@ -1,8 +1,4 @@
-"""IoU and one-to-one matching of many boxes, against a dense matrix and dense assignment.
-
-The peer broadcasts numpy arrays over all pairs, one axis after another (which is the fastest way to do so), and calls
-``linear_sum_assignment`` of scipy: then the filter for the published order; for the strict order the filter first, and
-a bonus for every pair that outweighs any sum of IoU. Both sides run in this process, in turns; times are CPU time.
+"""IoU and one-to-one matching of many boxes, against a dense matrix and dense assignment; CPU time.
 
 ``sparse`` has boxes that hardly overlap others, ``clutter`` about 50 others each, half of the predictions near a truth.
 A matched pair on one side that is not matched on the other is an error, not a row.
@@ -11,15 +7,14 @@ A matched pair on one side that is not matched on the other is an error, not a r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
-import scipy
-from benchmarks.harness import BenchmarkError, Context, Row, in_turns
-from scipy.optimize import linear_sum_assignment
+from benchmarks.harness import Context, Row, in_turns
 
 from gnomon.measures.boxes import evaluate
+from gnomon.numerics.boxes import overlaps
+from gnomon.numerics.solids import solids
 
 THRESHOLD = 0.25
 EXTENTS = {"sparse": 40.0, "clutter": 5.75}  # metres, for 5,000 boxes
@@ -31,49 +26,42 @@ def rows(context: Context) -> Iterator[Row]:
     for kind, extent in EXTENTS.items():
         truth, prediction = scenes(n, extent * (n / 5000) ** (1 / 3))
         for variant, order in ORDERS.items():
-            yield compare(kind, variant, order, truth, prediction, rounds=2 if context.quick else 3)
+            yield compare(context, f"boxes-{kind}-{variant}", order, truth, prediction)
 
 
-def compare(kind: str, variant: str, order: str, truth: np.ndarray, prediction: np.ndarray, rounds: int) -> Row:
+def compare(context: Context, name: str, order: str, truth: np.ndarray, prediction: np.ndarray) -> Row:
     """Time one order on one scene."""
-    found = evaluate(truth, prediction, matching=order)["matches"]
-    expected = dense(truth, prediction, order)
-    pairs = [(i, j) for i, j, _ in found]
-    if pairs != expected:
-        raise BenchmarkError(f"{kind}, {order}: {len(set(pairs) ^ set(expected))} matches differ from the dense ones")
-    best = in_turns(
-        rounds,
-        ours=cpu(lambda: evaluate(truth, prediction, matching=order), 5),
-        peer=cpu(lambda: dense(truth, prediction, order), 1),
-    )
+    pairs = [(i, j) for i, j, _ in evaluate(truth, prediction, matching=order)["matches"]]
+    given = {"truth": truth, "prediction": prediction}
+    with context.peer("boxes", given, threshold=THRESHOLD, order=order) as peer:
+        peer.expect(np.array(pairs, dtype=np.int64).reshape(-1, 2))
+        best = in_turns(
+            2 if context.quick else 3, ours=lambda: cpu_seconds(truth, prediction, order), peer=peer.burst(1)
+        )
     extras = {
         "matching": order,
         "matches": len(pairs),
-        "overlaps_per_box": int((overlap(truth, prediction) > 0).sum()) / len(truth),
-        "peer_version": f"{np.__version__} and {scipy.__version__}",
+        "overlaps_per_box": per_box(truth, prediction),
+        "peer_version": peer.version,
     }
-    return Row(f"boxes-{kind}-{variant}", len(truth), best["ours"], "numpy and scipy, dense", best["peer"], extras)
+    return Row(name, len(truth), best["ours"], peer.name, best["peer"], extras)
 
 
-def dense(truth: np.ndarray, prediction: np.ndarray, order: str) -> list[tuple[int, int]]:
-    """Match by a dense matrix."""
-    matrix = overlap(truth, prediction)
-    if order == "max-cardinality":
-        matrix[matrix < THRESHOLD] = 0.0
-        np.add(matrix, len(matrix), out=matrix, where=matrix > 0)
-    i, j = linear_sum_assignment(matrix, maximize=True)
-    kept = matrix[i, j] >= THRESHOLD
-    return list(zip(i[kept].tolist(), j[kept].tolist(), strict=True))
+def cpu_seconds(truth: np.ndarray, prediction: np.ndarray, order: str) -> float:
+    """Return the best of five runs of ours."""
+    best = float("inf")
+    for _ in range(5):
+        start = time.process_time()
+        evaluate(truth, prediction, matching=order)
+        best = min(best, time.process_time() - start)
+    return best
 
 
-def overlap(truth: np.ndarray, prediction: np.ndarray) -> np.ndarray:
-    """Return IoU of all pairs."""
-    common: Any = 1.0
-    for x in range(3):
-        low = np.maximum(truth[:, x, np.newaxis], prediction[:, x])
-        common = common * np.maximum(np.minimum(truth[:, x + 3, np.newaxis], prediction[:, x + 3]) - low, 0)
-    volumes = [np.prod(side[:, 3:] - side[:, :3], axis=1) for side in (truth, prediction)]
-    return common / (volumes[0][:, np.newaxis] + volumes[1] - common)
+def per_box(truth: np.ndarray, prediction: np.ndarray) -> float:
+    """Return how many predictions a truth has a common volume with, on average."""
+    alike = np.zeros(len(truth), np.int64), np.zeros(len(prediction), np.int64)
+    found = overlaps(solids(truth, "truth"), solids(prediction, "prediction"), alike, least=0.0)
+    return len(found.i) / len(truth)
 
 
 def scenes(n: int, extent: float) -> tuple[np.ndarray, np.ndarray]:
@@ -84,17 +72,3 @@ def scenes(n: int, extent: float) -> tuple[np.ndarray, np.ndarray]:
     near = truth + rng.normal(0, 0.03, truth.shape)
     prediction = np.where(rng.random((n, 1)) < 0.5, near, other)
     return truth, prediction[rng.permutation(n)]
-
-
-def cpu(function: Callable[[], Any], repeat: int) -> Callable[[], float]:
-    """Return a callable that runs a function ``repeat`` times and returns the least CPU seconds."""
-
-    def run() -> float:
-        spent = []
-        for _ in range(repeat):
-            start = time.process_time()
-            function()
-            spent.append(time.process_time() - start)
-        return min(spent)
-
-    return run

@@ -14,6 +14,7 @@ from benchmarks.drawing import Stored, growth_of, shortly, times
 from benchmarks.harness import BenchmarkError
 
 ROUGH = "Measured with `--quick`: less data and fewer rounds; the figures are rough."
+FACTOR = (1_000_000, 100_000_000)
 
 
 def inserted(page: str, found: Stored) -> str:
@@ -90,7 +91,7 @@ def of_growth(found: Stored) -> str:
         last = own[-1]
         memory = f"{last['peak_mb']:,.0f} MB at {shortly(last['n'])}"
         lines.append((f"`{last['measure']}`", last["unit"], *cells, factor(by_size), seconds(last["cpu_s"]), memory))
-    head = ("measure", "unit", *map(shortly, sizes), "times, for 100 times the units", "CPU at the most", "peak memory")
+    head = ("measure", "unit", *map(shortly, sizes), "times, 1e6 to 1e8", "CPU at the most", "peak memory")
     picture = "![Seconds and peak memory over units, on logarithmic scales](figures/growth.svg)"
     rough = [ROUGH] if found["growth"]["quick"] else []
     return "\n\n".join([picture, *rough, table(head, lines)])
@@ -125,10 +126,17 @@ def of_audit(found: Stored) -> str:
 
 
 def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
-    """Return how many times as long the largest size takes as a hundredth of it; a dash where that was not measured."""
-    largest = max(by_size)
-    before = by_size.get(largest // 100)
-    return f"{by_size[largest]['ours_s'] / before['ours_s']:.3g}" if before else "-"
+    """Return how many times as long 1e8 units take as 1e6.
+
+    Where one of them was not measured, the same of the largest size and a hundredth of it, which are named; a dash
+    where that was not measured either.
+    """
+    large = FACTOR[1] if all(n in by_size for n in FACTOR) else max(by_size)
+    before = by_size.get(large // 100)
+    if before is None:
+        return "-"
+    named = "" if large == FACTOR[1] else f" ({shortly(large // 100)} to {shortly(large)})"
+    return f"{by_size[large]['ours_s'] / before['ours_s']:.3g}{named}"
 
 
 def seconds(value: float) -> str:

@@ -199,7 +199,7 @@ def test_tables_are_put_under_their_headings_and_nothing_else_changes():
     assert page.endswith("\n## Limits\n\nMore.\n")
     assert "old" not in page
     assert "| `a` | 20 | 500 ms | peer 1.2 | 4 s | 8 |" in page
-    assert "| `some` | label | 100 ms | 400 ms | 5 s | 50 | 5 s | 100 MB at 1e6 |" in page
+    assert "| `some` | label | 100 ms | 400 ms | 5 s | 50 (1e4 to 1e6) | 5 s | 100 MB at 1e6 |" in page
     assert "| `score-labels` | row | 1e6 | 2 s | 2.5 s | 310 MB |" in page
     assert "| `score-labels` | 50% `a.b` | 25% `c.d` | 12% `e.f` |" in page
     assert "| `audit-some` | sample | 1,000,000 | 250 ms | - |" in page
@@ -211,7 +211,9 @@ def test_tables_are_put_under_their_headings_and_nothing_else_changes():
 
 
 def test_the_factor_of_growth_needs_both_ends():
-    assert pages.factor({100: {"ours_s": 0.5}, 10_000: {"ours_s": 40.0}}) == "80"
+    assert pages.factor({100: {"ours_s": 0.5}, 10_000: {"ours_s": 40.0}}) == "80 (100 to 1e4)"
+    whole = {10**6: {"ours_s": 0.5}, 10**7: {"ours_s": 4.0}, 10**8: {"ours_s": 50.0}, 10**9: {"ours_s": 99.0}}
+    assert pages.factor(whole) == "100"
     assert pages.factor({1_000: {"ours_s": 0.5}, 10_000: {"ours_s": 40.0}}) == "-"
 
 

@@ -110,6 +110,17 @@ def test_patience_ends(node, options, some_workers, monkeypatch):
 
 
 @pytest.mark.slow
+def test_patience_begins_when_something_waits_for_it(node, options, some_workers, monkeypatch):
+    """While what it needs is being made, nobody has to be there who can do it."""
+    monkeypatch.setattr(cluster, "PATIENCE", 1.5)
+    found, _ = some_workers("")
+    first = node("made", seconds=5)
+    heavy = replace(node("trained", limits=GPU), heavy=True, needs={"it": first})
+    threading.Timer(5, found.start_worker, ["--resources", "GPU=1"]).start()
+    assert work(Plan([first, heavy]), options(executor=f"dask://{found.address}")).complete
+
+
+@pytest.mark.slow
 def test_one_worker_has_to_have_all_of_it(node, options, some_workers, monkeypatch):
     monkeypatch.setattr(cluster, "PATIENCE", 1.5)
     found, _ = some_workers("GPU=1", "BIG=1")

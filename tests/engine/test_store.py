@@ -3,11 +3,13 @@
 import errno
 import multiprocessing
 import os
+import shutil
 import time
+from collections import namedtuple
 
 import pytest
 
-from gnomon.core.errors import WorkError
+from gnomon.core.errors import InputError, WorkError
 from gnomon.engine.store import Store, StoreFullError
 
 KEY = "ab" + "0" * 62
@@ -72,6 +74,21 @@ def test_full_disk_is_named(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     with pytest.raises(PermissionError), store.draft(KEY):
         raise PermissionError(errno.EACCES, "Permission denied")
+
+
+def test_a_full_disk_is_seen_behind_other_errors(tmp_path, monkeypatch):
+    """An error of ours that came from it, and numpy's, which has no number: there the disk is asked."""
+    store = Store(tmp_path)
+    with pytest.raises(StoreFullError), store.draft(KEY):
+        raise InputError("table.parquet: cannot be written") from OSError(errno.ENOSPC, "No space left on device")
+    with pytest.raises(OSError, match="requested") as found, store.draft(KEY):
+        raise OSError("1000 requested and 12 written")
+    assert not isinstance(found.value, StoreFullError)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(4096))
+    with pytest.raises(StoreFullError), store.draft(KEY):
+        raise OSError("1000 requested and 12 written")
+    with pytest.raises(InputError, match="another"), store.draft(KEY):
+        raise InputError("another")
 
 
 def test_drafts_of_the_dead_are_swept(tmp_path):

@@ -15,6 +15,7 @@ from hypothesis.extra import numpy as arrays_of
 from gnomon.core.errors import InputError
 from gnomon.intake.arrays import read_npz
 from gnomon.intake.limits import Limits
+from gnomon.intake.npy import blank
 
 DTYPES = st.one_of(
     arrays_of.boolean_dtypes(),
@@ -177,3 +178,14 @@ def test_bombs_are_refused_by_what_they_declare(tmp_path):
 def test_a_large_directory_is_refused_before_it_is_parsed(tmp_path):
     path = put(tmp_path, {f"{'x' * 200}{i}.npy": b"" for i in range(9000)})
     assert "larger than" in refusal(path, limits=Limits(max_columns=1))
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (5,), (700, 300)])
+def test_an_array_of_zeros_that_is_on_the_disk(tmp_path, shape):
+    path = tmp_path / "zeros.npy"
+    found = blank(path, shape, "<f8")
+    assert (found.shape, found.dtype, found.any()) == (shape, np.float64, False)
+    assert path.stat().st_blocks * 512 >= found.nbytes  # written, and not a hole
+    found[...] = 2.5
+    del found
+    np.testing.assert_array_equal(np.load(path, allow_pickle=False), np.full(shape, 2.5))

@@ -130,12 +130,19 @@ class Cluster:
         what = asked if workers else ()
         if self.lacking is None or self.lacking.what != what:
             self.lacking = Lack(what, self.looked, self.looked)
+        if not self._awaited(asked):
+            self.lacking.since = self.looked
         told = f"no worker of the cluster has {declared(what)}{instead(workers)}"
         if what and self.looked - self.lacking.since > PATIENCE:
             raise InputError(f"{told}; start workers with --resources {declared(what)}")
         if self.looked - self.lacking.said > QUIET:
             _say(f"{told if what else 'the cluster has no workers yet'}; waiting for one")
             self.lacking.said = self.looked
+
+    def _awaited(self, asked: Resources) -> bool:
+        """Say whether a node takes this that could be done at once, and not only after what it needs."""
+        ready = (key for key, node in self.schedule.waiting.items() if self.schedule.ready(node))
+        return any(self.takes[key] == asked for key in (*self.schedule.running, *ready))
 
     def _submit(self, node: Node) -> None:
         name = f"gnomon-{node.name}-{node.key[:8]}-{uuid.uuid4().hex[:8]}"

@@ -87,10 +87,14 @@ class Schedule:
         """Return the order of a node."""
         return Order.of(node, self.command if self.fresh else "")
 
+    def ready(self, node: Node) -> bool:
+        """Say whether all that a node needs is there."""
+        return all(needed.key in self.done for needed in node.needs.values())
+
     def take(self, may: Callable[[Node], bool] | None = None) -> Node | None:
         """Return a node whose needs are met, and that may be done now, and count it as running."""
         for key, node in self.waiting.items():
-            if all(needed.key in self.done for needed in node.needs.values()) and (may is None or may(node)):
+            if self.ready(node) and (may is None or may(node)):
                 del self.waiting[key]
                 self.running[key] = node
                 self.report("started", node, "")

@@ -7,6 +7,7 @@ the content that was scored has its fingerprint in the run. What was tallied by 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -181,10 +182,19 @@ def check_once(given: Given, outcome: Outcome, texts: Callable[[Path], pa.Array]
 def code(function: str) -> str:
     """Return the hash of the code that a part depends on: that of its suite, and of the rooms below it."""
     root = Path(__file__).parents[1]
-    folders = [root / room for room in ROOMS]
-    suite = function.partition(":")[0].removeprefix("gnomon.").split(".")[:2]
-    files = [path for folder in (*folders, root.joinpath(*suite)) for path in sorted(folder.rglob("*.py"))]
+    package, *rest = function.partition(":")[0].split(".")
+    own = [root.joinpath(*rest[:2])] if package == root.name else _package(package)
+    folders = [*(root / room for room in ROOMS), *own]
+    files = [path for one in folders for path in (sorted(one.rglob("*.py")) if one.is_dir() else [one])]
     return digest(path.read_bytes() for path in files)
+
+
+def _package(name: str) -> list[Path]:
+    """Return the folders of a package that is not ours, or the file of a module."""
+    found = importlib.util.find_spec(name)
+    if found is None or not (found.submodule_search_locations or found.origin):
+        raise InputError(f"{name}: no such package; is what scores these shards installed?")
+    return [Path(place) for place in found.submodule_search_locations or [str(found.origin)]]
 
 
 def table(read: Sequence[tuple[str, Part]]) -> pa.Table:

@@ -21,11 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core.canonical import encode_pretty
-from gnomon.core.errors import WorkError
+from gnomon.core.errors import InputError, WorkError
 from gnomon.runs import seal
 from gnomon.runs.drafts import is_alive
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
+LEAST_FREE = 1 << 20
+"""Bytes below which a disk is taken for full where an error does not say so."""
 EXTRACTS = "extracts"
 MARK = "shared-"
 """How the names of marks begin."""
@@ -122,13 +124,23 @@ class Store:
         """Turn a full disk into an error that says so."""
         try:
             yield
-        except OSError as error:
-            if error.errno in FULL:
+        except (OSError, InputError) as error:
+            if self._is_full(error):
                 raise StoreFullError(
                     f"the disk of the store is full ({self.folder}): what was stored before is whole; "
                     "free space and give the same command again to continue"
                 ) from error
             raise
+
+    def _is_full(self, error: BaseException | None) -> bool:
+        """Say whether an error, or what it came from, is that of a full disk."""
+        while error is not None:
+            # numpy tells only how much of an array it could write.
+            untold = isinstance(error, OSError) and error.errno is None
+            if getattr(error, "errno", None) in FULL or (untold and shutil.disk_usage(self.folder).free < LEAST_FREE):
+                return True
+            error = error.__cause__
+        return False
 
     @contextlib.contextmanager
     def marked(self) -> Iterator[Path]:

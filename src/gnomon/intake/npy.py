@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ _STRUCTURED = re.compile(r"""(?:'|")descr(?:'|") ?: ?[\[({]""")
 _PLAIN = re.compile(
     r"[<>|=]?(?:\?|b1|[iu][1248]|f(?:2|4|8|12|16)|c(?:8|16|24|32)|[SU]\d{1,9}|[mM]8(?:\[\d{0,6}\w{1,7}\])?)"
 )
+_AT_A_TIME = 1 << 20
 _OBJECT = re.compile(r"[<>|=]?O\d*")
 
 
@@ -134,3 +136,20 @@ def _dtype(descr: str, objects: bool) -> np.dtype[Any]:
     if not dtype.itemsize:
         raise HeaderError("has elements of width 0; save text with at least one character of width")
     return dtype
+
+
+def blank(path: Path, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+    """Return an array of zeros on disk, to be filled in.
+
+    The zeros are written, so that a full disk is an error here and not the end of the process later.
+    """
+    kind = np.dtype(dtype)
+    size = kind.itemsize * int(np.prod(shape, dtype=object))
+    zeros = bytes(min(size, _AT_A_TIME))
+    with path.open("wb") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": kind.str, "fortran_order": False, "shape": shape})
+        for start in range(0, size, _AT_A_TIME):
+            file.write(zeros[: size - start])
+    # What holds nothing cannot be mapped.
+    found: Array = np.load(path, mmap_mode="r+" if size else None, allow_pickle=False)
+    return found

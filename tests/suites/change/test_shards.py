@@ -4,6 +4,7 @@ Expected values: the same scenes given as one file, which other tests hold again
 """
 
 import json
+import os
 import tracemalloc
 
 import numpy as np
@@ -12,11 +13,14 @@ import pytest
 import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
+from gnomon.engine import sharding
 from gnomon.intake.clouds import Cloud, write_cloud
 from gnomon.runs import exhibits
 from gnomon.runs.verify import verify
+from gnomon.suites.change import shards
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.labels import write_points
+from gnomon.suites.change.options import ScoreOptions
 from gnomon.suites.change.predictions import Prediction, write_predictions
 from gnomon.suites.change.shapes import together
 
@@ -214,3 +218,22 @@ def test_memory_is_that_of_one_scene(tmp_path):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.3 * peaks[0]
+
+
+def test_files_that_are_not_what_they_were_are_refused(rooms, tmp_path):
+    """Of the predictions, and of a label that a worker has in a copy of its own."""
+    rooms = copied(rooms, tmp_path)
+    folder = write(tmp_path / "mine", predicted(rooms, tmp_path / "mine"), 2)
+    job = shards.score([("mine", folder)], ScoreOptions(truth=str(rooms), predictions=(folder,)))
+    node = next(iter(job.plan))
+    given = {**node.arguments, **node.context}
+    assert given["code"] == sharding.code(shards.TALLY)
+    label = next(path for path in given["paths"] if path.endswith(".json") and "Label" in path)
+    for path in (given["predictions"], label):
+        (tmp_path / "out").mkdir(exist_ok=True)
+        stamp = os.stat(path)
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 10**9))
+        with pytest.raises(InputError, match="not what it was when the command began"):
+            shards.tally(given, {}, tmp_path / "out")
+        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    shards.tally(given, {}, tmp_path / "out")

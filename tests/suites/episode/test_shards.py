@@ -6,6 +6,7 @@ Expected values: the same answers given as files, which other tests hold against
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tracemalloc
 import weakref
@@ -22,8 +23,11 @@ pytest.importorskip("av")
 import gnomon  # noqa: E402
 from gnomon.cli.main import main  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
+from gnomon.engine import sharding  # noqa: E402
+from gnomon.intake.sources import Source  # noqa: E402
 from gnomon.runs.verify import verify  # noqa: E402
 from gnomon.suites.episode import cells, shards  # noqa: E402
+from gnomon.suites.episode.options import ScoreOptions  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
 
 FORECAST, GROUNDING = "hand_trajectory_forecast", "caption_grounding"
@@ -231,6 +235,17 @@ def test_systems_in_shards_are_compared(data, answers, tmp_path):
     assert len({run.ground for run in found.runs}) == 1
     assert values(found)["one"] == values(found)["two"]
     assert "timeline action" in str(gnomon.compare(*(run.path for run in found.runs)))
+
+
+def test_a_shard_that_is_not_what_it_was_is_refused(data, answers, tmp_path):
+    folder = sharded(tmp_path / "mine", answers, 1)
+    options = ScoreOptions(truth=(str(data),), predictions=(str(folder),))
+    plan = shards.score([Source("mine", str(folder))], options).plan
+    node = next(node for node in plan if node.kind == "cell")
+    assert node.arguments["code"] == sharding.code(shards.TALLY)
+    os.utime(node.context["path"], (1, 1))
+    with pytest.raises(InputError, match="not what it was when the command began"):
+        shards.tally({**node.arguments, **node.context}, {}, tmp_path)
 
 
 def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypatch):

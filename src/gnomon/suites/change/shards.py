@@ -19,9 +19,9 @@ from typing import Any
 import pyarrow as pa
 
 from gnomon.core.errors import InputError
+from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
-from gnomon.engine.sharding import LARGE
 from gnomon.intake import shards
 from gnomon.intake.faults import shown
 from gnomon.runs import parts
@@ -37,6 +37,7 @@ from gnomon.suites.change.scoring import TOLD, Book, Seen, System, Truth
 SUFFIXES = (".json", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
 SETTINGS = ("iou_threshold", "matching", "invalid", "seed", "missing")
 """Options that a part depends on."""
+TALLY = "gnomon.suites.change.shards:tally"
 WITHOUT = "without predictions, room "
 FILES = ("reference", "comparison", "label", "points")
 
@@ -115,24 +116,27 @@ def _surveyed(name: str, path: Path) -> Shard:
 def _node(system: str, shard: Shard, where: Mapping[str, Place], options: ScoreOptions) -> Node:
     places = [where[scene] for scene in shard.scenes or ()]
     files = [path for place in places for path in (getattr(place, name) for name in FILES) if path is not None]
-    known = [_identity(path) for path in (shard.path, *files, *shard.points)]
+    paths = (shard.path, *files, *shard.points)
+    known = [_identity(path) for path in paths]
     return Node(
         _named(system, shard),
-        "gnomon.suites.change.shards:tally",
+        TALLY,
         {
             **{name: getattr(options, name) for name in SETTINGS},
             "variants": list(scoring.variants(options)),
             "exhibits": 0 if options.out == "none" else options.exhibits,
             "scenes": shard.scenes and list(shard.scenes),
             "known": known,
+            "code": sharding.code(TALLY),
         },
         context={
+            "paths": [path and os.path.abspath(path) for path in paths],
             "predictions": shard.path and os.path.abspath(shard.path),
             "places": [_plain(place) for place in places],
         },
         labels={"system": system, "task": shard.name},
         limits=options.limits(),
-        heavy=sum(one["bytes"] for one in known if one) > LARGE,
+        heavy=sum(one["bytes"] for one in known if one) > sharding.LARGE,
     )
 
 
@@ -158,8 +162,13 @@ def _place(record: Mapping[str, Any]) -> Place:
 
 
 def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
-    """Tally the scenes of one shard in every variant; a cell of the engine."""
+    """Tally the scenes of one shard in every variant, unless a file is not what it was; a cell of the engine."""
     del needs
+    with shards.unchanged(list(zip(arguments["paths"], arguments["known"], strict=True))):
+        _tally(arguments, out)
+
+
+def _tally(arguments: Mapping[str, Any], out: Path) -> None:
     given: dict[str, Any] = {name: arguments[name] for name in SETTINGS}
     options = ScoreOptions(truth="", predictions=(), exhibits=arguments["exhibits"], **given)
     path = arguments["predictions"]

@@ -27,11 +27,11 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import natural_key
+from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
-from gnomon.engine.sharding import LARGE
 from gnomon.engine.store import Store
-from gnomon.intake.shards import identity
+from gnomon.intake.shards import identity, unchanged
 from gnomon.intake.sources import Source
 from gnomon.runs import parts
 from gnomon.runs.parts import Part
@@ -53,6 +53,7 @@ from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import DISJOINT, TEST, held_out
 from gnomon.suites.episode.unread import stored
 
+TALLY = "gnomon.suites.episode.shards:tally"
 WITHOUT = "without answers, "
 ROWS = "rows.parquet"
 CLEAR = "clear__"
@@ -191,7 +192,7 @@ class _Work:
         known = identity(unit.path)
         return Node(
             f"{system}: {unit.name}",
-            "gnomon.suites.episode.shards:tally",
+            TALLY,
             {
                 **self.how,
                 "missing": self.options.missing,
@@ -200,13 +201,13 @@ class _Work:
                 "told": None if unit.told is None else {task: list(names) for task, names in unit.told.items()},
                 "episodes": list(episodes),
                 "known": known,
-                "code": self.scoring,
+                "code": sharding.code(TALLY),
             },
             needs,
             labels={"system": system, "task": unit.name},
             context={"path": unit.path and os.path.abspath(unit.path)},
             limits=self.options.limits(),
-            heavy=bool(known and known["bytes"] > LARGE),
+            heavy=bool(known and known["bytes"] > sharding.LARGE),
         )
 
     @cached_property
@@ -214,11 +215,6 @@ class _Work:
         """By episode: its annotation, and the blocks that are targets."""
         reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
         return {name: self._read(place, reading) for name, place in self.places.items()}
-
-    @cached_property
-    def scoring(self) -> str:
-        """Hash of the code that a part depends on."""
-        return code("answers", "tasks", "given", "predictions", "shards", "unread", "_moving")
 
     def _read(self, place: layout.Place, reading: str) -> dict[str, Node]:
         about = {"episode": place.id, "content": layout.content(place), "code": reading}
@@ -255,7 +251,12 @@ class _Work:
 
 
 def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
-    """Tally one shard, an episode after another; a cell of the engine."""
+    """Tally one shard, an episode after another, unless it is not what it was; a cell of the engine."""
+    with unchanged([(arguments["path"], arguments["known"])]):
+        _tally(arguments, needs, out)
+
+
+def _tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     path = arguments["path"]
     told = read_unit(arguments["unit"], Path(path)) if path else {}
     if path and (arguments["told"] is None or set(told) != set(arguments["told"])):

@@ -24,6 +24,7 @@ from gnomon.core.canonical import digest, encode_pretty
 from gnomon.core.errors import InputError
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
+from gnomon.intake import npy
 from gnomon.suites.har import sources, systems
 from gnomon.suites.har.metrics import RATES, best
 from gnomon.suites.har.protocol import Drawing, capped, split
@@ -138,13 +139,9 @@ def zero_shot(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
 
 def _parted(every: Array, columns: Sequence[int], path: Path) -> None:
     """Write some columns of scores, a block at a time."""
-    if not len(every):
-        np.save(path, every[:, columns])
-        return
-    part = np.lib.format.open_memmap(path, "w+", np.float64, (len(every), len(columns)))
+    part = npy.blank(path, (len(every), len(columns)), np.float64)
     for start in range(0, len(every), BLOCK):
         part[start : start + BLOCK] = every[start : start + BLOCK][:, columns]
-    part.flush()
 
 
 def _over(system: Any, labels: Sequence[str], windows: Windows) -> Any:
@@ -156,12 +153,10 @@ def _score(
 ) -> Array:
     """Return the scores of windows, asked for and checked a block at a time; on disk where a path is given."""
     shape = (len(rows), labels)
-    scores = np.lib.format.open_memmap(path, "w+", np.float64, shape) if path and len(rows) else np.empty(shape)
+    scores = npy.blank(path, shape, np.float64) if path else np.empty(shape)
     for start in range(0, len(rows), BLOCK):
         block = rows[start : start + BLOCK]
         scores[start : start + BLOCK] = _checked(asked(found.take(block)), len(block), labels, where)
-    if path and not len(rows):
-        np.save(path, scores)
     return scores
 
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.intake import npy
 from gnomon.intake.documents import read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.suites.episode.features.blocks import BLOCKS, DIM, NAMES, column_numbers, manifest
@@ -23,7 +24,6 @@ from gnomon.suites.episode.features.windows import Columns, read_windows
 
 VALUES, COVERAGE = "features.npy", "coverage.npy"
 MANIFEST, WINDOWS, FACTS = "feature_manifest.json", "windows.csv", "facts.json"
-_ROWS = 256
 _AGAIN = "compute the features again"
 
 
@@ -87,19 +87,8 @@ class Features:
 
 
 def blank(path: Path, rows: int) -> Array:
-    """Return an array of zeros on disk, ``(rows, 8378)`` float32, to be filled in.
-
-    The zeros are written, so that a full disk is an error here and not the end of the process later.
-    """
-    zeros = np.zeros((min(rows, _ROWS), DIM), dtype="<f4")
-    with path.open("wb") as file:
-        np.lib.format.write_array_header_1_0(
-            file, {"descr": zeros.dtype.str, "fortran_order": False, "shape": (rows, DIM)}
-        )
-        for start in range(0, rows, _ROWS):
-            file.write(zeros[: min(_ROWS, rows - start)].data)
-    found: Array = np.load(path, mmap_mode="r+", allow_pickle=False)
-    return found
+    """Return an array of zeros on disk, ``(rows, 8378)`` float32, to be filled in."""
+    return npy.blank(path, (rows, DIM), "<f4")
 
 
 def _mapped(path: Path, shape: tuple[int, int]) -> Array:
