@@ -3,11 +3,13 @@
 All cells finish, each is stored once, and scores are byte for byte those of ``--executor inline``.
 """
 
+import json
 import random
 import subprocess
 import sys
 import tempfile
 import threading
+from collections import Counter
 from pathlib import Path
 
 from acceptance.cluster import Programs, programs
@@ -27,6 +29,8 @@ class Slow:
         self.nap = nap
 
     def fit(self, features, labels, rng):
+        with open("LOG", "a") as file:
+            file.write("fit\\n")
         time.sleep(self.nap)
         self.names = np.unique(labels)
         self.means = np.stack([features[labels == name].mean(axis=0) for name in self.names])
@@ -55,10 +59,11 @@ def main() -> None:
     promise, over, killed = Promise(), threading.Event(), []
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        (folder / "slow.py").write_text(SLOW)
+        (folder / "slow.py").write_text(SLOW.replace("LOG", str(folder / "fits")))
         gnomon(folder, "simulate", "labels", "data", "--groups", "60", "--rows", "40")
         asked = ["run", "labels", "--truth", "data/truth.csv", "--folds", str(FOLDS), "--systems", ",".join(SYSTEMS)]
         plain = gnomon(folder, *asked, "--executor", "inline", "--out", "inline")
+        (folder / "fits").unlink()
         promise.figure("inline, exit code", plain.returncode, "0", plain.returncode == 0)
         (folder / "cluster").mkdir()
         with programs(folder / "cluster") as cluster:
@@ -74,11 +79,13 @@ def main() -> None:
         promise.figure("workers killed", len(killed), "at least 5", len(killed) >= 5)
         stored = {name: len(list((folder / name / "store").glob("??/*"))) for name in ("inline", "dask")}
         promise.figure("results in the store", stored["dask"], str(stored["inline"]), stored["dask"] == CELLS + 1)
-        events = (folder / "dask/store/progress.jsonl").read_text()
-        ended = events.count('"event": "done"') + events.count('"event": "found"')
-        promise.figure("nodes reported done, each once", ended, str(CELLS + 1), ended == CELLS + 1)
-        died = events.count('"event": "died"')
-        print(f"   {died} attempts died with their worker")
+        events = [json.loads(line) for line in (folder / "dask/store/progress.jsonl").read_text().splitlines()]
+        ended = Counter(event["name"] for event in events if event["event"] in ("done", "found"))
+        once = sum(number == 1 for number in ended.values())
+        promise.figure("nodes reported done, each once", once, str(CELLS + 1), once == len(ended) == CELLS + 1)
+        died = sum(event["event"] == "died" for event in events)
+        fits = len((folder / "fits").read_text().split())
+        print(f"   {died} attempts died with their worker; {fits} fits begun of {2 * FOLDS} slow cells")
         same = [
             (folder / "dask" / path.parent.name / "scores.json").read_bytes() == path.read_bytes()
             for path in sorted((folder / "inline").glob("labels-*/scores.json"))

@@ -20,10 +20,10 @@ from gnomon.runs import seal
 CELLS, BYTES = 30, 80_000
 
 
-def attempt(folder: Path, executor: str) -> tuple[str, int]:
+def attempt(folder: Path, executor: str, cell: str) -> tuple[str, int]:
     options = EngineOptions(out=str(folder), executor=executor, workers=2)
     try:
-        return "", len(work(plan("block", CELLS, bytes=BYTES), options).done)
+        return "", len(work(plan(cell, CELLS, bytes=BYTES), options).done)
     except StoreFullError as error:
         return str(error), -1
 
@@ -33,27 +33,25 @@ def stored(folder: Path) -> tuple[int, int]:
     return len(found), sum(not seal.problems(path) for path in found)
 
 
-def scenario(disk: Path, executor: str, promise: Promise) -> None:
-    ballast = disk / "ballast"
+def scenario(disk: Path, executor: str, cell: str, promise: Promise) -> None:
+    which, ballast = f"{executor}, {cell}s", disk / "ballast"
     ballast.write_bytes(bytes(800_000))
-    message, _ = attempt(disk, executor)
+    message, _ = attempt(disk, executor, cell)
     clear = all(word in message for word in ("full", "free space", "same command", f"of {CELLS} cells are stored"))
-    promise.figure(f"{executor}: message", message or "none", "says full, free space, how far", clear)
+    promise.figure(f"{which}: message", message or "none", "says full, free space, how far", clear)
     count, whole = stored(disk)
-    promise.figure(f"{executor}: earlier results whole", f"{whole} of {count}", "all, some", 0 < whole == count < CELLS)
+    promise.figure(f"{which}: earlier results whole", f"{whole} of {count}", "all, some", 0 < whole == count < CELLS)
     ballast.unlink()
-    message, done = attempt(disk, executor)
-    promise.figure(f"{executor}: after space is freed", message or f"{done} of {CELLS} cells", "all", done == CELLS)
+    message, done = attempt(disk, executor, cell)
+    promise.figure(f"{which}: after space is freed", message or f"{done} of {CELLS} cells", "all", done == CELLS)
     events = (disk / "store" / "progress.jsonl").read_text().splitlines()
-    promise.figure(
-        f"{executor}: cells found, not done again", count, "all stored ones", f'"found": {count}' in events[-1]
-    )
+    promise.figure(f"{which}: cells found, not done again", count, "all stored ones", f'"found": {count}' in events[-1])
 
 
 def main() -> None:
     promise = Promise()
     named = os.environ.get("GNOMON_SMALL_DISK")
-    for executor in ("inline", "processes", "dask"):
+    for executor, cell in (("inline", "block"), ("inline", "array"), ("processes", "array"), ("dask", "block")):
         with tempfile.TemporaryDirectory() as temporary:
             disk = Path(named or temporary)
             if not named:
@@ -64,7 +62,7 @@ def main() -> None:
                         f"   cannot mount a small tmpfs ({done.stderr.strip()}); name a small disk in GNOMON_SMALL_DISK"
                     )
             try:
-                scenario(disk, executor, promise)
+                scenario(disk, executor, cell, promise)
             finally:
                 if not named:
                     subprocess.run(["umount", temporary], check=True)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gnomon.engine.plan import Limits, Node, Plan
 
 
@@ -34,6 +36,11 @@ def spin(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> 
 def block(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Write some bytes."""
     (out / "result").write_bytes(arguments["index"].to_bytes(8, "little") * (arguments["bytes"] // 8))
+
+
+def array(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
+    """Write an array by numpy, whose error on a full disk has no number."""
+    np.save(out / "result.npy", np.full(arguments["bytes"] // 8, arguments["index"]))
 
 
 def plan(function: str, count: int, **arguments: Any) -> Plan:
