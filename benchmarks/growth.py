@@ -6,7 +6,8 @@ point is a process of its own, which first scores a little of the same, so that 
 threads counted; ``peak_mb`` the largest memory of the process (VmHWM). Files were just written, so that they are read
 from memory where they fit into it. A point whose units were not all scored is an error, not a row.
 
-``python -m benchmarks.growth NAME N`` measures one point, of any size.
+``python -m benchmarks.growth NAME N`` measures one point, of any size; without a size, the whole curve is measured
+anew, in place of the one that is stored.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from benchmarks.harness import FOLDER, BenchmarkError, Context, Row
 from benchmarks.sharding import Stream, plural, sizes, written
+from benchmarks.storing import RESULTS, load, record, store, stored
 from benchmarks.streams import STREAMS
 
 SIZES = (10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
@@ -36,10 +38,25 @@ SPARE = 1e9
 
 
 def rows(context: Context) -> Iterator[Row]:
-    for name, stream in STREAMS.items():
-        for n in SIZES[:QUICK] if context.quick else SIZES:
-            if n <= stream.most:
-                yield row(name, n, point(name, n, context.folder))
+    for name in STREAMS:
+        yield from curve(name, SIZES[:QUICK] if context.quick else SIZES, context.folder)
+
+
+def curve(name: str, sizes: Sequence[int] = SIZES, folder: Path | None = None) -> Iterator[Row]:
+    """Measure one stream at every size that it is for."""
+    for n in sizes:
+        if n <= STREAMS[name].most:
+            yield row(name, n, point(name, n, folder))
+
+
+def again(name: str, folder: Path = RESULTS) -> None:
+    """Measure a curve anew, in place of the one that is stored."""
+    before = load()
+    new = [found.as_dict() for found in curve(name)]
+    kept = [held for held in stored(folder)["growth"]["rows"] if held["measure"] != name]
+    order = list(STREAMS)
+    merged = sorted([*kept, *new], key=lambda held: order.index(held["measure"]))
+    store(record("growth", merged, before, quick=False), folder)
 
 
 def row(name: str, n: int, found: dict[str, Any]) -> Row:
@@ -99,8 +116,13 @@ def main(arguments: list[str]) -> int:
     if arguments[:1] == ["--folder"]:
         print(json.dumps(measured(arguments[1], Path(arguments[2]))))
         return 0
+    if len(arguments) == 1 and arguments[0] in STREAMS:
+        again(arguments[0])
+        return 0
     if len(arguments) != 2 or arguments[0] not in STREAMS:
-        print(f"usage: python -m benchmarks.growth NAME N, where NAME is one of {', '.join(STREAMS)}", file=sys.stderr)
+        print(
+            f"usage: python -m benchmarks.growth NAME [N], where NAME is one of {', '.join(STREAMS)}", file=sys.stderr
+        )
         return 2
     print(json.dumps(row(arguments[0], n := int(float(arguments[1])), point(arguments[0], n)).as_dict()))
     return 0

@@ -140,6 +140,18 @@ def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
     assert max(n for name, n in asked if name == "labels-tables") == 10_000_000
 
 
+def test_a_curve_is_measured_anew_in_place_of_what_is_stored(tmp_path, monkeypatch):
+    old = [grown(name, 10_000, 1.0) for name in ("labels-codes", "points", "sets")]
+    storing.store(storing.record("growth", old, [0.1, 0.2, 0.3], quick=False), tmp_path)
+    found = {"seconds": 2.0, "cpu_s": 1.0, "peak_mb": 1.0, "turns": 3}
+    monkeypatch.setattr(growth, "point", lambda name, n, folder: dict(found))
+    growth.again("points", tmp_path)
+    rows = storing.stored(tmp_path)["growth"]["rows"]
+    measured = [(row["measure"], row["n"], row["ours_s"]) for row in rows]
+    points = [("points", 10**power, 2.0) for power in range(4, 9)]
+    assert measured == [("labels-codes", 10_000, 1.0), *points, ("sets", 10_000, 1.0)]
+
+
 def test_what_is_stored_describes_the_machine_and_is_read_again(tmp_path):
     results = made()
     for held in results.values():

@@ -56,7 +56,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work; by default one per processor, at most 8.
+        How many threads work, at most 8; by default one more than there are processors, so that one may wait for a disk.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     _check(truth, predictions)
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
-    workers = max(1, min(threads or _processors(), len(parts), 8))
+    workers = max(1, min(threads or _processors() + 1, len(parts), 8))
     rooms: SimpleQueue[_Room] = SimpleQueue()
     made = []
     for _ in range(workers):
