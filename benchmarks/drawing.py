@@ -122,11 +122,12 @@ def key(name: str, left: float, top: float, place: int | None) -> list[Spec]:
 
 
 def look(place: int) -> tuple[Spec, Spec]:
-    """Return how the line and the points of a measure look."""
-    colour = PALETTE[place % len(PALETTE)]
-    line = {"strokeWidth": 2, "color": colour, "strokeDash": DASHES[place % len(DASHES)]}
-    shape = SHAPES[place % len(SHAPES)]
-    return line, {"type": "point", "filled": True, "size": 50, "opacity": 1, "color": colour, "shape": shape}
+    """Return how the line and the points of a measure look; where colours come again, points are hollow."""
+    colour, turn = PALETTE[place % len(PALETTE)], place // len(PALETTE)
+    other = place + 3 * turn
+    line = {"strokeWidth": 2, "color": colour, "strokeDash": DASHES[other % len(DASHES)]}
+    shape = SHAPES[other % len(SHAPES)]
+    return line, {"type": "point", "filled": not turn, "size": 50, "opacity": 1, "color": colour, "shape": shape}
 
 
 def ratios(bars: Sequence[Mapping[str, Any]]) -> Spec:

@@ -292,3 +292,8 @@ def test_an_unknown_benchmark_is_an_error_in_words(capsys, monkeypatch):
     monkeypatch.setattr(command, "find_peers", lambda path: Path())
     assert command.main(["nonsense"]) == 1
     assert "no benchmark is called 'nonsense'" in capsys.readouterr().err
+
+
+def test_no_two_measures_look_alike():
+    looks = [json.dumps(drawing.look(place)) for place in range(len(STREAMS))]
+    assert len(set(looks)) == len(looks)

@@ -56,7 +56,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work, at most 8; by default one more than there are processors, so that one may wait for a disk.
+        How many threads work, at most 8; by default one more than there are processors: one may wait for a disk.
 
     Raises
     ------
