@@ -2,6 +2,7 @@
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,10 +37,13 @@ def fnv(text):
     return found ^ found >> 31
 
 
-@given(st.lists(WORDS), st.integers(0, 3))
-def test_hashes_are_those_of_one_text_after_another(words, cut):
+@pytest.mark.parametrize("compiled", [0, 100_000])
+@given(words=st.lists(WORDS), cut=st.integers(0, 3))
+def test_hashes_are_those_of_one_text_after_another(compiled, words, cut):
     array = pa.array(words, pa.string())[cut:]
-    found = texts.hashes(array)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(texts, "COMPILED", compiled)
+        found = texts.hashes(array)
     assert found.dtype == np.uint64
     assert found.tolist() == [fnv(word) for word in words[cut:]]
 

@@ -69,8 +69,7 @@ class Store:
         """Hold the lock of a key; whoever else wants it waits. It ends with the process, however that ends."""
         with self.writing():
             path = self.folder / "locks" / key
-            path.parent.mkdir(parents=True, exist_ok=True)
-            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+            handle = _opened(path)
         try:
             _hold(handle, path)
             yield
@@ -210,6 +209,15 @@ class Reading(Store):
         whole = super().path(key)
         extract = self.extracts.path(key)
         return extract if extract.is_dir() and not whole.is_dir() else whole
+
+
+def _opened(path: Path) -> int:
+    """Open a file of locks; its folder is made where it is missing, which is only once."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
 
 
 def _hold(handle: int, path: Path) -> None:

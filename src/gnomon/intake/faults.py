@@ -45,6 +45,8 @@ def shown(text: str | os.PathLike[str], limit: int = 300) -> str:
     """
     raw = text if isinstance(text, str) else os.fspath(text)
     cut = raw if len(raw) <= limit else raw[: limit // 2 - 1] + "…" + raw[-limit // 2 :]
+    if cut.isprintable():
+        return cut
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in cut)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numba import types
 
 from gnomon.core.compiling import jit
-from gnomon.numerics.bytewise import emit
+from gnomon.numerics.vectors import emit
 
 _Source = tuple[int, np.integer[Any]]
 

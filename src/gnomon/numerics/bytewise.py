@@ -12,29 +12,43 @@ Both kernels walk over explicit vectors and keep a running maximum, so that the 
   code is found by the maximum afterwards and can do no harm before. The time is that of one store per sample, which
   is all that one processor does; so many labels are shared among threads, in parts that go to whoever is free.
 
-Vectors are written in LLVM's own terms, so that every processor gets what it has: the loops that a compiler finds by
-itself were three times slower. Nothing here looks at memory outside the arrays it is given.
+Vectors are written out (:mod:`gnomon.numerics.vectors`): the loops that a compiler finds by itself were three times
+slower. Nothing here looks at memory outside the arrays it is given.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from threading import Thread
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from gnomon.core.compiling import jit
+from gnomon.numerics.vectors import (
+    I8,
+    I16,
+    I32,
+    I64,
+    Function,
+    Loop,
+    emit,
+    larger,
+    prefetch,
+    reduce,
+    smaller,
+    splat,
+    spread,
+    value_at,
+)
 
 Bytes = NDArray[np.uint8]
 Counts = NDArray[np.int64]
-Function = Callable[..., Any]
 
 MOST_CLASSES = 252
 """More would not fit: ``(k + LANES) * k`` cells are numbered with 16 bits."""
@@ -48,8 +62,6 @@ _AHEAD = 64  # vectors to fetch ahead: a quarter faster than what the hardware g
 _STEP = 16  # samples per round of the table kernel: their 16-bit codes fill one 256-bit vector
 
 _PART = 1 << 19  # samples that a thread takes at a time
-
-_I8, _I16, _I32, _I64 = (ir.IntType(bits) for bits in (8, 16, 32, 64))
 
 
 def few(truth: Bytes, prediction: Bytes, k: int) -> tuple[Counts, int]:
@@ -106,11 +118,6 @@ def _whole_vectors(truth: Bytes, prediction: Bytes, width: int, part: int) -> It
         yield padded[0], padded[1]
 
 
-def emit(function: Function) -> Function:
-    """Let compiled code call a function that writes its own instructions."""
-    return cast(Function, intrinsic(function))
-
-
 @jit
 def _sum_products(truth: int, prediction: int, steps: int, sums: int) -> int:
     largest = 0
@@ -131,26 +138,26 @@ def _products_of(_: Any, truth: Any, prediction: Any, steps: Any, sums: Any) -> 
     """Add the eight sums over ``1 .. _FLUSH`` vectors to ``sums`` and return the largest byte."""
 
     def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
-        vector = ir.VectorType(_I8, _BYTES)
-        zero, one = _splat(vector, 0), _splat(vector, 1)
+        vector = ir.VectorType(I8, _BYTES)
+        zero, one = splat(vector, 0), splat(vector, 1)
         truth, prediction = (builder.inttoptr(argument, vector.as_pointer()) for argument in arguments[:2])
-        loop = _Loop(builder, arguments[2], [zero] * 9)
+        loop = Loop(builder, arguments[2], [zero] * 9)
         for pointer in (truth, prediction):
-            _prefetch(builder, builder.gep(pointer, [builder.add(loop.index, _I64(_AHEAD))]))
-        t, p = (_value_at(builder, pointer, loop.index) for pointer in (truth, prediction))
+            prefetch(builder, builder.gep(pointer, [builder.add(loop.index, I64(_AHEAD))]))
+        t, p = (value_at(builder, pointer, loop.index) for pointer in (truth, prediction))
         a, b = (builder.sext(builder.icmp_unsigned("==", codes, one), vector) for codes in (t, p))  # 0 or -1
         taken = (a, b, builder.and_(a, b))
         added = (t, p, builder.and_(a, p), builder.and_(t, b), builder.and_(t, p))
         lanes = [builder.sub(lane, term) for lane, term in zip(loop.carried[:3], taken, strict=True)]
         lanes += [builder.add(lane, term) for lane, term in zip(loop.carried[3:8], added, strict=True)]
-        largest = _larger(builder, loop.carried[8], _larger(builder, t, p))
+        largest = larger(builder, loop.carried[8], larger(builder, t, p))
         lanes = loop.close([*lanes, largest])
-        wide = ir.VectorType(_I16, _BYTES)
+        wide = ir.VectorType(I16, _BYTES)
         for position, lane in enumerate(lanes[:8]):
-            total = _reduce(builder, "add", builder.zext(lane, wide))
-            pointer = builder.gep(builder.inttoptr(arguments[3], _I64.as_pointer()), [_I64(position)])
-            builder.store(builder.add(builder.load(pointer), builder.zext(total, _I64)), pointer)
-        return builder.zext(_reduce(builder, "umax", lanes[8]), _I64)
+            total = reduce(builder, "add", builder.zext(lane, wide))
+            pointer = builder.gep(builder.inttoptr(arguments[3], I64.as_pointer()), [I64(position)])
+            builder.store(builder.add(builder.load(pointer), builder.zext(total, I64)), pointer)
+        return builder.zext(reduce(builder, "umax", lanes[8]), I64)
 
     return types.int64(truth, prediction, steps, sums), code
 
@@ -161,116 +168,40 @@ def _joint_of(_: Any, truth: Any, prediction: Any, steps: Any, classes: Any, tab
 
     def code(_: Any, builder: Any, __: Any, arguments: Any) -> Any:
         steps = arguments[2]
-        cells = builder.inttoptr(arguments[4], _I32.as_pointer())
+        cells = builder.inttoptr(arguments[4], I32.as_pointer())
         words_at = _joint_words(builder, arguments[0], arguments[1], arguments[3])
-        largest, words = words_at(_I64(0), _splat(ir.VectorType(_I8, _STEP), 0))
-        loop = _Loop(builder, steps, [largest, *words])
+        largest, words = words_at(I64(0), splat(ir.VectorType(I8, _STEP), 0))
+        loop = Loop(builder, steps, [largest, *words])
         # The next codes are computed while the current ones are counted; the last round computes its own again.
-        following = _smaller(builder, builder.add(loop.index, _I64(1)), builder.sub(steps, _I64(1)))
+        following = smaller(builder, builder.add(loop.index, I64(1)), builder.sub(steps, I64(1)))
         largest, words = words_at(following, loop.carried[0])
         for position in range(_STEP):
             word = loop.carried[1 + position // 4]
-            cell = builder.and_(builder.lshr(word, _I64(position % 4 * 16)), _I64(0xFFFF))
+            cell = builder.and_(builder.lshr(word, I64(position % 4 * 16)), I64(0xFFFF))
             pointer = builder.gep(cells, [cell])
-            builder.store(builder.add(builder.load(pointer), _I32(1)), pointer)
-        return builder.zext(_reduce(builder, "umax", loop.close([largest, *words])[0]), _I64)
+            builder.store(builder.add(builder.load(pointer), I32(1)), pointer)
+        return builder.zext(reduce(builder, "umax", loop.close([largest, *words])[0]), I64)
 
     return types.int64(truth, prediction, steps, classes, table), code
 
 
 def _joint_words(builder: Any, truth: Any, prediction: Any, classes: Any) -> Function:
     """Return what emits the joint codes of vector ``index``, four to a word, and updates the largest byte."""
-    vector, wide = ir.VectorType(_I8, _STEP), ir.VectorType(_I16, _STEP)
+    vector, wide = ir.VectorType(I8, _STEP), ir.VectorType(I16, _STEP)
     pointers = [builder.inttoptr(address, vector.as_pointer()) for address in (truth, prediction)]
-    k = _spread(builder, builder.trunc(classes, _I16), wide)
-    last = _spread(builder, builder.trunc(builder.sub(classes, _I64(1)), _I8), vector)
+    k = spread(builder, builder.trunc(classes, I16), wide)
+    last = spread(builder, builder.trunc(builder.sub(classes, I64(1)), I8), vector)
     lanes = builder.mul(k, ir.Constant(wide, [position % LANES for position in range(_STEP)]))
-    table_start = builder.mul(k, _splat(wide, LANES))
+    table_start = builder.mul(k, splat(wide, LANES))
 
     def words_at(index: Any, largest: Any) -> tuple[Any, list[Any]]:
-        t, p = (_value_at(builder, pointer, index) for pointer in pointers)
-        largest = _larger(builder, largest, _larger(builder, t, p))
-        t, p = (_smaller(builder, codes, last) for codes in (t, p))
+        t, p = (value_at(builder, pointer, index) for pointer in pointers)
+        largest = larger(builder, largest, larger(builder, t, p))
+        t, p = (smaller(builder, codes, last) for codes in (t, p))
         row, column = builder.zext(t, wide), builder.zext(p, wide)
         joint = builder.add(builder.mul(row, k), builder.add(column, table_start))
         joint = builder.select(builder.icmp_unsigned("==", t, p), builder.add(row, lanes), joint)
-        words = builder.bitcast(joint, ir.VectorType(_I64, _STEP // 4))
-        return largest, [builder.extract_element(words, _I32(word)) for word in range(_STEP // 4)]
+        words = builder.bitcast(joint, ir.VectorType(I64, _STEP // 4))
+        return largest, [builder.extract_element(words, I32(word)) for word in range(_STEP // 4)]
 
     return words_at
-
-
-class _Loop:
-    """A counted loop of at least one round that carries values; opened here, ended by :meth:`close`."""
-
-    def __init__(self, builder: Any, rounds: Any, first: list[Any]) -> None:
-        self._builder, self._rounds = builder, rounds
-        before = builder.block
-        self._body = builder.append_basic_block("body")
-        builder.branch(self._body)
-        builder.position_at_end(self._body)
-        self.index = builder.phi(_I64)
-        self.index.add_incoming(_I64(0), before)
-        self.carried = [builder.phi(value.type) for value in first]
-        for slot, value in zip(self.carried, first, strict=True):
-            slot.add_incoming(value, before)
-
-    def close(self, values: list[Any]) -> list[Any]:
-        """Go round again with these values; after the last round they are the result."""
-        builder = self._builder
-        following = builder.add(self.index, _I64(1))
-        for slot, value in zip([self.index, *self.carried], [following, *values], strict=True):
-            slot.add_incoming(value, self._body)
-        after = builder.append_basic_block("after")
-        jump = builder.cbranch(builder.icmp_unsigned("<", following, self._rounds), self._body, after)
-        jump.set_metadata("llvm.loop", _as_it_is(builder.module))
-        builder.position_at_end(after)
-        return values
-
-
-def _as_it_is(module: Any) -> Any:
-    """Loop metadata against unrolling, which would push the carried vectors out of the registers."""
-    node = module.add_metadata([module.add_metadata(["llvm.loop.unroll.disable"])])
-    if node.operands[0] is not node:  # loop metadata must name itself first
-        node.operands = (node, *node.operands)
-    return node
-
-
-def _splat(vector: Any, value: int) -> Any:
-    return ir.Constant(vector, [value] * vector.count)
-
-
-def _spread(builder: Any, value: Any, vector: Any) -> Any:
-    """Copy a value that is known at run time to all places of a vector."""
-    undefined = ir.Constant(vector, ir.Undefined)
-    first = builder.insert_element(undefined, value, _I32(0))
-    return builder.shuffle_vector(first, undefined, _splat(ir.VectorType(_I32, vector.count), 0))
-
-
-def _value_at(builder: Any, pointer: Any, index: Any) -> Any:
-    value = builder.load(builder.gep(pointer, [index]))
-    value.align = 1
-    return value
-
-
-def _larger(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.icmp_unsigned(">", a, b), a, b)
-
-
-def _smaller(builder: Any, a: Any, b: Any) -> Any:
-    return builder.select(builder.icmp_unsigned("<", a, b), a, b)
-
-
-def _reduce(builder: Any, operation: str, vector: Any) -> Any:
-    count, item = vector.type.count, vector.type.element
-    name = f"llvm.vector.reduce.{operation}.v{count}i{item.width}"
-    return builder.call(builder.module.declare_intrinsic(name, (), ir.FunctionType(item, [vector.type])), [vector])
-
-
-def _prefetch(builder: Any, pointer: Any) -> None:
-    """Ask for data that will be read soon; an address past the end is allowed."""
-    byte = _I8.as_pointer()
-    kind = ir.FunctionType(ir.VoidType(), [byte, _I32, _I32, _I32])
-    read, keep, data = _I32(0), _I32(3), _I32(1)
-    function = builder.module.declare_intrinsic("llvm.prefetch", [byte], kind)
-    builder.call(function, [builder.bitcast(pointer, byte), read, keep, data])

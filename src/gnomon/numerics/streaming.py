@@ -25,6 +25,8 @@ PART = 1 << 21
 """Samples that are read at a time."""
 MOST = 4096
 """Classes up to which a table of counts is made."""
+SIGNED = 128
+"""Classes that a signed byte can name: what is larger as an unsigned one is negative."""
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,11 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
             finally:
                 rooms.put(room)
 
-        with ThreadPoolExecutor(workers) as pool:
-            marks = list(pool.map(work, parts))
+        if workers == 1:
+            marks = list(map(work, parts))
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                marks = list(pool.map(work, parts))
     finally:
         for file in files:
             if file >= 0:
@@ -117,21 +122,33 @@ def _part(
         kept = t != ignore
         t, p = t[kept], p[kept]
     if len(t):
-        room.table = _sum(room.table, _counts(t, p, sides, first))
+        room.table = _sum(room.table, _counts(t, p, sides, first, room.table.shape[0]))
     return marks[0], marks[1]
 
 
-def _counts(t: Array, p: Array, sides: list[Plain | None], first: int) -> Array:
+def _counts(t: Array, p: Array, sides: list[Plain | None], first: int, known: int) -> Array:
+    """Count one part; `known` classes were met before, and are expected again."""
+    if t.dtype.itemsize == p.dtype.itemsize == 1:
+        table = _byte_counts(t.view(np.uint8), p.view(np.uint8), known, signed="i" in (t.dtype.kind, p.dtype.kind))
+        if table is not None:
+            return np.concatenate([np.zeros((len(table), 1), np.int64), table], axis=1)
     low = int(p.min()) if p.dtype.kind == "i" else 0
     k = max(int(t.max()), int(p.max())) + 1
     if k > MOST or int(t.min()) < 0 or low < -1:
         _reject(t, p, sides, first)
-    if low >= 0 and k <= MOST_CLASSES and t.dtype.itemsize == p.dtype.itemsize == 1:
-        a, b = t.view(np.uint8), p.view(np.uint8)
-        part, _ = few(a, b, k) if k <= 3 else many(a, b, k, 1)
-        return np.concatenate([np.zeros((k, 1), np.int64), part], axis=1)
     cells = t.astype(np.int64) * (k + 1) + p.astype(np.int64) + 1
     return np.bincount(cells, minlength=k * (k + 1)).reshape(k, k + 1)
+
+
+def _byte_counts(t: Array, p: Array, k: int, *, signed: bool) -> Array | None:
+    """Count codes of bytes; None where they do not fit, or where one is negative. The kernels find the largest code."""
+    most = SIGNED if signed else MOST_CLASSES
+    while k <= most:
+        table, largest = few(t, p, k) if k <= 3 else many(t, p, k, 1)
+        if largest < k:
+            return table
+        k = largest + 1
+    return None
 
 
 def _reject(t: Array, p: Array, sides: list[Plain | None], first: int) -> None:

@@ -7,6 +7,7 @@ several shards are one case, whose tallies add up.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,25 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.canonical import encode_pretty
+from gnomon.core.canonical import encode
 from gnomon.core.cases import Roster
 from gnomon.core.errors import GnomonError, InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies, natural_key
-from gnomon.intake.documents import read_json
-from gnomon.runs.packing import (
-    NOTHING,
-    pack_ledgers,
-    pack_tallies,
-    read_packed,
-    unpack_ledgers,
-    unpack_tallies,
-    write_npz,
-)
+from gnomon.intake.arrays import read_npz
+from gnomon.runs.packing import pack_ledgers, pack_tallies, unpack_ledgers, unpack_tallies, write_npz
 
 ROOM = 8 << 20
 """Bytes of parts that are held before they are folded."""
-ABOUT, TALLIES, LEDGERS = "part.json", "tallies.npz", "ledgers.npz"
+FILE = "part.npz"
+ABOUT, TALLIES, LEDGERS = "about", "tallies", "ledgers"
+"""What its arrays are called, or what their names begin with."""
 
 
 @dataclass(frozen=True)
@@ -54,25 +49,28 @@ class Part:
 
 
 def write(part: Part, folder: Path) -> None:
-    """Write a part into a folder."""
+    """Write a part into a folder, as one file: shards are many, and files cost more than what is in them."""
     roster = part.roster
     who = {"ids": roster.ids, "groups": roster.groups, "tags": dict(roster.tags), "level": roster.level}
-    (folder / ABOUT).write_bytes(encode_pretty({"roster": who, "facts": dict(part.facts)}))
-    for name, arrays in ((TALLIES, pack_tallies(part.tallies)), (LEDGERS, pack_ledgers(part.ledgers))):
-        if arrays:
-            write_npz(folder / name, arrays)
-        else:
-            (folder / name).write_bytes(NOTHING)
+    arrays = {ABOUT: np.frombuffer(encode({"roster": who, "facts": dict(part.facts)}), np.uint8)}
+    for kind, packed in ((TALLIES, pack_tallies(part.tallies)), (LEDGERS, pack_ledgers(part.ledgers))):
+        arrays |= {f"{kind}.{name}": array for name, array in packed.items()}
+    write_npz(folder / FILE, arrays)
 
 
 def read(folder: Path) -> Part:
     """Read a part."""
-    about: Any = read_json(folder / ABOUT)
+    arrays = read_npz(folder / FILE)
+    about = json.loads(arrays[ABOUT].tobytes())
     who = about["roster"]
     tags = {name: tuple(values) for name, values in who["tags"].items()}
     roster = Roster(tuple(who["ids"]), tuple(who["groups"]), tags, who["level"])
-    tallies, ledgers = unpack_tallies(read_packed(folder / TALLIES)), unpack_ledgers(read_packed(folder / LEDGERS))
+    tallies, ledgers = unpack_tallies(_packed(arrays, TALLIES)), unpack_ledgers(_packed(arrays, LEDGERS))
     return Part(roster, tallies, ledgers, about["facts"])
+
+
+def _packed(arrays: Mapping[str, Array], kind: str) -> dict[str, Array]:
+    return {name.removeprefix(f"{kind}."): array for name, array in arrays.items() if name.startswith(f"{kind}.")}
 
 
 def folded(parts: Sequence[Part], counted: Mapping[str, Sequence[str]] | None = None) -> Part:

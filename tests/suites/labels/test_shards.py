@@ -277,9 +277,9 @@ def test_what_other_code_tallied_is_tallied_anew(codes, monkeypatch):
 
     asked = {"out": str(codes / "runs"), "executor": "inline"}
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
-    stored = len(list((codes / "runs" / "store").rglob("part.json")))
+    stored = len(list((codes / "runs" / "store").rglob("part.npz")))
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
-    assert len(list((codes / "runs" / "store").rglob("part.json"))) == stored == 6
+    assert len(list((codes / "runs" / "store").rglob("part.npz"))) == stored == 6
     monkeypatch.setattr(sharding, "code", lambda function: "other")
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
-    assert len(list((codes / "runs" / "store").rglob("part.json"))) == 12
+    assert len(list((codes / "runs" / "store").rglob("part.npz"))) == 12

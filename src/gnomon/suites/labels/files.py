@@ -74,9 +74,10 @@ def read_truth(options: ScoreOptions) -> Truth:
         raise InputError(f"{source.where}: no rows: expected at least one row with {ID} and {LABEL}")
     ids = _filled(table, source, ID)
     if not _rising(ids):
-        _distinct(ids, source)
         table = table.take(pc.sort_indices(ids))
         ids = _filled(table, source, ID)
+        if not _rising(ids):
+            raise _repeated(ids, source)
     used = {ID, LABEL, group, *options.slice}
     return Truth(
         source,
@@ -127,7 +128,7 @@ def _places(ids: pa.Array, wanted: pa.Array, source: Source) -> tuple[Array, pa.
     if int((row >= 0).sum()) + len(extra) != len(ids) or (
         len(extra) and pc.count_distinct(extra).as_py() != len(extra)
     ):
-        _distinct(ids, source)
+        raise _repeated(ids, source)
     return row, extra
 
 
@@ -210,11 +211,9 @@ def _rising(ids: pa.Array) -> bool:
     return len(ids) < 2 or bool(pc.all(pc.less(ids[:-1], ids[1:])).as_py())
 
 
-def _distinct(ids: pa.Array, source: Source) -> None:
-    if pc.count_distinct(ids).as_py() == len(ids):
-        return
+def _repeated(ids: pa.Array, source: Source) -> InputError:
     counted = pc.value_counts(ids)
     twice = counted.filter(pc.greater(counted.field("counts"), 1)).field("values")
-    raise InputError(
+    return InputError(
         f"{source.where}: ids occur more than once: {some(twice[:5].to_pylist(), len(twice))}; keep one row per id"
     )
