@@ -12,8 +12,8 @@ from benchmarks.sharding import PART, Stream
 
 STREAMS = {
     "labels-codes": Stream("label", 25_000_000, 2, suited.write_codes, suited.score_labels, most=1_000_000_000),
-    "labels-tables": Stream("label", 1_000_000, 30, suited.write_tables, suited.score_labels, most=10_000_000),
-    "har-tables": Stream("window", 1_000_000, 40, suited.write_windows, suited.score_windows, most=10_000_000),
+    "labels-tables": Stream("label", PART, 30, suited.write_tables, suited.score_labels),
+    "har-tables": Stream("window", PART, 40, suited.write_windows, suited.score_windows),
     "events-frames": Stream("frame", PART, 2, suited.write_frames, suited.score_frames),
     "change-scans": Stream("point", 1_000_000, 16, suited.write_scans, suited.score_scans),
     "skeleton-files": Stream("joint", 2_400_000, 40, suited.write_skeletons, suited.score_skeletons),

@@ -108,7 +108,7 @@ def test_a_point_is_measured_in_data_that_are_gone_after_it(tmp_path):
     assert found.keys() == {"seconds", "cpu_s", "peak_mb", "turns"}
     assert found["seconds"] > 0
     assert 10 < found["peak_mb"] < 2000
-    assert found["turns"] == growth.TURNS
+    assert growth.TURNS <= found["turns"] <= growth.MOST_TURNS
     assert list(tmp_path.iterdir()) == []
     row = growth.row("points", TINY, found).as_dict()
     assert (row["name"], row["measure"], row["unit"], row["shards"]) == ("growth-points", "points", "point", 4)
@@ -137,7 +137,7 @@ def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
     asked.clear()
     list(growth.rows(Context(Path(), tmp_path)))
     assert max(n for name, n in asked if name == "ward") == 100_000_000
-    assert max(n for name, n in asked if name == "labels-tables") == 10_000_000
+    assert max(n for name, n in asked if name == "labels-codes") == 1_000_000_000
 
 
 def test_a_curve_is_measured_anew_in_place_of_what_is_stored(tmp_path, monkeypatch):
