@@ -4,7 +4,8 @@ Truth and prediction are ``uint8``, so that 1e9 labels are 2 GB, all of which ar
 ``gnomon.score`` in a process that has scored something before; what starting Python and loading kernels costs is shown
 beside it. Not cached means that the files were dropped from the page cache; how much the process then really read from
 the disk is asked of the system. A plain read goes through the same files in the same order and does nothing with them.
-Each has three turns, of which the best counts; the process may use two cores.
+The middle one of several turns counts. Disks of shared machines change their pace from second to second, so a turn of
+scoring is compared with the plain reads just before and after it. The process may use two cores.
 """
 
 import json
@@ -14,13 +15,14 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import numpy as np
 
 from acceptance.support import Promise
 
 LABELS, SHARDS, CLASSES = 1_000_000_000, 20, 13
-TURNS, GB = 3, 1e9
+TURNS, GB = 7, 1e9
 CHILD = """
 import json, os, sys, time
 begun = time.perf_counter()
@@ -44,11 +46,12 @@ def timed(key, work):
 result = score()
 for turn in range(TURNS):
     timed(f"cached {turn}", score)
-for turn in range(TURNS):
+for turn in range(TURNS + 1):
     dropped(folder)
     timed(f"plain {turn}", lambda: plain_read(folder))
-    dropped(folder)
-    timed(f"uncached {turn}", score)
+    if turn < TURNS:
+        dropped(folder)
+        timed(f"uncached {turn}", score)
 run = result.runs[0]
 found["scored"] = run.coverage["rows"]["scored"]
 found["accuracy"] = run.find("accuracy").value
@@ -123,14 +126,16 @@ def main() -> None:
     same = abs(found["accuracy"] - accuracy) < 1e-12
     promise.figure("accuracy", found["accuracy"], f"{accuracy:.12g}, counted while writing", same)
     promise.at_most("memory, MB", found["memory"], 1000)
-    best = {key: min(found[f"{key} {turn}"] for turn in range(TURNS)) for key in ("cached", "plain", "uncached")}
-    promise.at_least("cached, GB/s of both arrays", size / best["cached"] / GB, 2)
+    cached = median(found[f"cached {turn}"] for turn in range(TURNS))
+    promise.at_least("cached, GB/s of both arrays", size / cached / GB, 2)
     print(f"   loading Python, gnomon and kernels, and a million labels: {found['loaded']:.2f} s")
+    shares = []
     for turn in range(TURNS):
-        plain, ours = found[f"plain {turn}"], found[f"uncached {turn}"]
-        print(f"   not cached: {size / ours / GB:.2f} GB/s, plain read {size / plain / GB:.2f} GB/s")
-    promise.at_least("not cached, share of the rate of a plain read", best["plain"] / best["uncached"], 0.8)
-    share = min(found[f"uncached {turn} from disk"] for turn in range(TURNS)) / size
+        plain, ours = (found[f"plain {turn}"] + found[f"plain {turn + 1}"]) / 2, found[f"uncached {turn}"]
+        shares.append(plain / ours)
+        print(f"   not cached: {size / ours / GB:.2f} GB/s, plain read {size / plain / GB:.2f} GB/s: {shares[-1]:.2f}")
+    promise.at_least("not cached, share of the rate of a plain read", median(shares), 0.8)
+    share = min(found[f"{key} {turn} from disk"] for key in ("plain", "uncached") for turn in range(TURNS)) / size
     promise.at_least("not cached, share that came from the disk", share, 0.9)
     promise.close()
 

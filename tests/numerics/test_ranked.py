@@ -56,7 +56,8 @@ def test_weights_repeat_rows(interpolation, seed):
     groups = int(rng.integers(1, 5))
     scores, labels, group, hits, truths = drawn(rng, int(rng.integers(0, 25)), groups)
     weights = rng.integers(0, 4, (3, groups))
-    found = ranked.average_precision(ranked.rank(scores, labels, group, hits, truths), weights, interpolation)[0]
+    weights[:, 0] = weights[0, 0]  # a group that all replicates have as often
+    found = ranked.average_precision(ranked.rank(scores, labels, group, hits, truths, interpolation), weights)[0]
     for b, row in enumerate(weights):
         for t in range(2):
             for c in range(2):
@@ -69,15 +70,10 @@ def test_weights_repeat_rows(interpolation, seed):
 def test_worked_by_hand():
     # Falling: hit .9, miss .8, then a hit and a miss that are equal at .5; four truths.
     # After .9: recall 1/4, precision 1. After .5 (the block of two): recall 2/4, precision 2/4. Two are never found.
-    ranking = ranked.rank(
-        np.array([0.9, 0.8, 0.5, 0.5]),
-        np.zeros(4, int),
-        np.zeros(4, int),
-        np.array([[True, False, True, False]]),
-        np.array([[4]]),
-    )
-    ones = np.ones((1, 1))
-    found = {how: float(ranked.average_precision(ranking, ones, how)[0][0, 0, 0]) for how in INTERPOLATIONS}
+    scores, hits = np.array([0.9, 0.8, 0.5, 0.5]), np.array([[True, False, True, False]])
+    zeros, truths, ones = np.zeros(4, int), np.array([[4]]), np.ones((1, 1))
+    rankings = {how: ranked.rank(scores, zeros, zeros, hits, truths, how) for how in INTERPOLATIONS}
+    found = {how: float(ranked.average_precision(ranking, ones)[0][0, 0, 0]) for how, ranking in rankings.items()}
     assert found["all-point"] == found["none"] == (1 + 0.5) / 4
     # Recalls 0, .1, .2 have precision 1; .3, .4, .5 have .5; of 101 recalls 0 to .25 (26) and .26 to .50 (25).
     assert found["11-point"] == pytest.approx((3 + 3 * 0.5) / 11)
@@ -86,12 +82,11 @@ def test_worked_by_hand():
 
 def test_interpolation_lifts_what_comes_before_a_better_point():
     # A miss, then two hits: precisions 0, 1/2, 2/3 at recalls 0, 1/2, 1. Interpolated, both truths get 2/3.
-    ranking = ranked.rank(
-        np.array([3.0, 2.0, 1.0]), np.zeros(3, int), np.zeros(3, int), np.array([[False, True, True]]), np.array([[2]])
-    )
-    ones = np.ones((1, 1))
-    assert ranked.average_precision(ranking, ones)[0][0, 0, 0] == pytest.approx(2 / 3)
-    assert ranked.average_precision(ranking, ones, "none")[0][0, 0, 0] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    scores, hits = np.array([3.0, 2.0, 1.0]), np.array([[False, True, True]])
+    zeros, truths, ones = np.zeros(3, int), np.array([[2]]), np.ones((1, 1))
+    for how, want in (("all-point", 2 / 3), ("none", (1 / 2 + 2 / 3) / 2)):
+        ranking = ranked.rank(scores, zeros, zeros, hits, truths, how)
+        assert ranked.average_precision(ranking, ones)[0][0, 0, 0] == pytest.approx(want)
 
 
 def test_many_replicates_are_scored_like_one():

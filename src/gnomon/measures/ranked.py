@@ -127,12 +127,13 @@ class AveragePrecision(LedgerMeasure):
         bare = back & np.isnan(columns["score"])
         kept = np.flatnonzero(back & ~bare)
         hits = np.stack([columns[name][kept] > 0 for name in self._hits])
-        ranking = ranked.rank(columns["score"][kept], columns["class"][kept], rows.group[kept], hits, truths)
+        given = columns["score"][kept], columns["class"][kept], rows.group[kept], hits, truths
+        ranking = ranked.rank(*given, self.interpolation)
         return Detections(ranking, np.bincount(rows.group[bare], minlength=rows.n_cases), labels)
 
     def score_rows(self, prepared: Detections, weights: Array, frozen: Array | None) -> Scored:
         """Average over the classes of the set that have truths."""
-        each, truths = ranked.average_precision(prepared.ranking, weights, self.interpolation)
+        each, truths = ranked.average_precision(prepared.ranking, weights)
         inside = (truths > 0) & (self._listed(prepared) if frozen is None else frozen)
         mean = Scored.ratio((each.mean(axis=1) * inside).sum(axis=1), inside.sum(axis=1))
         return Scored(mean.values, mean.defined & (weights @ prepared.unscored == 0))

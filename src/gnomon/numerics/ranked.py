@@ -10,7 +10,9 @@ Conventions
 Average precision is found in one walk over the rows from the lowest score up. What is above a block is what is left
 after everything below was taken away, so precision and recall need no second array, and the best precision at a higher
 recall is a running maximum over what was passed. A block without a hit cannot hold that maximum: such rows are only
-counted. Weights of :data:`LANES` replicates lie side by side, so that one step serves all of them.
+counted. Nor can what follows upon a block of nothing but hits: taking these away never raises the precision, whatever
+the weights; so hits in a row are one step. Weights of :data:`LANES` replicates lie side by side, so that one step
+serves all of them.
 
 A quantile is looked for from where it is under equal weights: the number of rows below that place is one product of
 weights and counts, and a replicate moves it little.
@@ -24,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.compiling import jit
+from gnomon.core.compiling import jit, jit_ieee
 from gnomon.core.tallies import Array
 
 LANES = 64
@@ -42,12 +44,14 @@ class Ranking:
     hits
         Whether a row hits, by threshold: ``(thresholds, rows)``.
     steps
-        By threshold, the rows at which a walk stops: where a block with a hit begins, where it ends, and where a class
+        By threshold, the rows at which a walk stops: where blocks with hits begin, where they end, and where a class
         begins.
     offsets
         The first row of every class, and the end, ``(classes + 1,)``.
     returns, found, truths
         Rows ``(classes, groups)``, hits ``(thresholds, classes, groups)`` and things to be found ``(classes, groups)``.
+    points
+        How many recalls are asked for: 0 for every truth, -1 for every truth without interpolation.
     """
 
     group: Array
@@ -57,9 +61,12 @@ class Ranking:
     returns: Array
     found: Array
     truths: Array
+    points: int
 
 
-def rank(scores: Array, classes: Array, group: Array, hits: Array, truths: Array) -> Ranking:
+def rank(
+    scores: Array, classes: Array, group: Array, hits: Array, truths: Array, interpolation: str = "all-point"
+) -> Ranking:
     """Sort rows for :func:`average_precision`.
 
     Parameters
@@ -70,7 +77,12 @@ def rank(scores: Array, classes: Array, group: Array, hits: Array, truths: Array
         ``(thresholds, rows)`` of booleans.
     truths
         How many things there are to be found, ``(classes, groups)``.
+    interpolation
+        ``all-point``: the mean over truths of the best precision at that recall or a higher one. ``none``: the mean
+        over truths of the precision at that recall. ``11-point``, ``101-point``: the mean over recalls from 0 to 1 in
+        equal steps of the best precision at that recall or a higher one.
     """
+    points = {"all-point": 0, "none": -1, "11-point": 11, "101-point": 101}[interpolation]
     n_classes, n_groups = truths.shape
     order = np.lexsort((scores, classes))
     scores, classes, group, hits = scores[order], classes[order], group[order], np.ascontiguousarray(hits[:, order])
@@ -80,38 +92,36 @@ def rank(scores: Array, classes: Array, group: Array, hits: Array, truths: Array
     opens = opens if len(order) else np.zeros(1, dtype=np.bool_)
     cell = classes * n_groups + group
     returns, found = (_counted(cell, n_classes, n_groups, side) for side in (np.ones((1, len(order))), hits))
-    steps = tuple(_steps(np.flatnonzero(opens), row, offsets) for row in hits)
-    return Ranking(group.astype(np.int64), hits, steps, offsets, returns[0], found, truths.astype(np.float64))
+    steps = tuple(_steps(np.flatnonzero(opens), row, offsets, joined=points >= 0) for row in hits)
+    return Ranking(group.astype(np.int64), hits, steps, offsets, returns[0], found, truths.astype(np.float64), points)
 
 
-def average_precision(ranking: Ranking, weights: Array, interpolation: str = "all-point") -> tuple[Array, Array]:
+def average_precision(ranking: Ranking, weights: Array) -> tuple[Array, Array]:
     """Return the average precision by replicate, threshold and class, and the truths by replicate and class.
 
     Parameters
     ----------
     weights
         ``(batch, groups)``.
-    interpolation
-        ``all-point``: the mean over truths of the best precision at that recall or a higher one. ``none``: the mean
-        over truths of the precision at that recall. ``11-point``, ``101-point``: the mean over recalls from 0 to 1 in
-        equal steps of the best precision at that recall or a higher one.
 
     Returns
     -------
     tuple
         ``(batch, thresholds, classes)``, 0 where a class has no truths; and ``(batch, classes)``.
     """
-    points = {"all-point": 0, "none": -1, "11-point": 11, "101-point": 101}[interpolation]
     factors = np.asarray(weights, dtype=np.float64)
     sums = _sums(ranking, factors)
     out = np.zeros((len(factors), len(ranking.hits), len(ranking.truths)))
     for start in range(0, len(factors), LANES):
         own = slice(start, min(start + LANES, len(factors)))
         lanes = _side_by_side(factors[own])
+        common = np.where((lanes == lanes[:, :1]).all(axis=1), lanes[:, 0], -1.0)
         for t, steps in enumerate(ranking.steps):
             state = np.stack([_side_by_side(sums[own, part]) for part in (2 + t, 1, 0)])
             found = np.zeros((len(ranking.truths), LANES))
-            _precision(ranking.group, ranking.hits[t], steps, ranking.offsets, lanes, state, points, found)
+            _precision(
+                ranking.group, ranking.hits[t], steps, ranking.offsets, lanes, common, state, ranking.points, found
+            )
             out[own, t] = found[:, : own.stop - start].T
     return out, sums[:, 0]
 
@@ -184,54 +194,78 @@ def _counted(cell: Array, n_classes: int, n_groups: int, sides: Array) -> Array:
     return np.array(counts, dtype=np.float64).reshape(len(sides), n_classes, n_groups)
 
 
-def _steps(opens: Array, hits: Array, offsets: Array) -> Array:
-    """Return where blocks with hits begin and end and where classes begin, from 0 to the number of rows."""
+def _steps(opens: Array, hits: Array, offsets: Array, *, joined: bool) -> Array:
+    """Return where blocks with hits begin and end and where classes begin, from 0 to the number of rows.
+
+    Where they are joined, a block with a hit goes on with the one before it if that has nothing but hits.
+    """
     if not len(hits):
         return np.zeros(1, dtype=np.int64)
-    block = np.add.reduceat(hits, opens[:-1], dtype=np.int64) > 0
-    kept = np.append(block, False) | np.insert(block, 0, False)
+    counts = np.add.reduceat(hits, opens[:-1], dtype=np.int64)
+    some, all_hit = counts > 0, counts == np.diff(opens)
+    kept = np.append(some, False) | np.insert(some, 0, False)
+    if joined:
+        kept[1:-1] &= ~(all_hit[:-1] & some[1:])
     return np.unique(np.concatenate([opens[kept], offsets, [0, len(hits)]]))
 
 
-@jit
-def _precision(group: Any, hits: Any, steps: Any, offsets: Any, weights: Any, sums: Any, points: int, out: Any) -> None:
-    """Walk over every class; ``points``: how many recalls are asked for, 0 for every truth, -1 for no interpolation."""
+@jit_ieee
+def _precision(
+    group: Any, hits: Any, steps: Any, offsets: Any, weights: Any, common: Any, sums: Any, points: int, out: Any
+) -> None:
+    """Walk over every class; ``points`` as in :class:`Ranking`.
+
+    Where all lanes have a weight in ``common`` (-1 elsewhere; with one group left out after another that is most of
+    them) one number is counted for all: `gone` rows and `lost` hits come off every lane.
+    """
     lanes = LANES
-    best, before = np.empty(lanes), np.empty(lanes)
+    best, missed, taken = np.zeros(lanes), np.zeros(lanes), np.zeros(lanes)
+    lifted = 0.0 if points < 0 else 1.0
     place = 0
     for c in range(offsets.size - 1):
         tp, n, truths, total = sums[0, c], sums[1, c], sums[2, c], out[c]
         best[:] = 0.0
+        gone, lost = 0.0, 0.0
         while steps[place] < offsets[c + 1]:
             first, stop = steps[place], steps[place + 1]
             place += 1
-            some = False
+            some, apart, all_missed, all_taken = False, False, 0.0, 0.0
             for r in range(first, stop):
                 some |= hits[r]
-            if not some:
-                for r in range(first, stop):
-                    own = weights[group[r]]
+                alike = common[group[r]]
+                if alike >= 0.0:
+                    if hits[r]:
+                        all_taken += alike
+                    else:
+                        all_missed += alike
+                    continue
+                apart = True
+                own, side = weights[group[r]], taken if hits[r] else missed
+                for k in range(lanes):
+                    side[k] += own[k]
+            if some:
+                for k in range(lanes):
+                    rows = n[k] - gone
+                    rows = rows if rows > 1.0 else 1.0  # without rows there are no hits
+                    precision = (tp[k] - lost) / rows
+                    best[k] = precision if precision > best[k] * lifted else best[k]
+                if points <= 0:
                     for k in range(lanes):
-                        n[k] -= own[k]
-                continue
-            for k in range(lanes):
-                precision = tp[k] / n[k] if n[k] > 0 else 0.0
-                best[k] = precision if precision > best[k] or points < 0 else best[k]
-                before[k] = tp[k]
-            for r in range(first, stop):
-                own = weights[group[r]]
-                for k in range(lanes):
-                    n[k] -= own[k]
-                if hits[r]:
+                        total[k] += best[k] * (taken[k] + all_taken)
+                else:
                     for k in range(lanes):
-                        tp[k] -= own[k]
-            if points <= 0:
+                        if truths[k] > 0:
+                            found = tp[k] - lost
+                            passed = _passed(found, found - taken[k] - all_taken, truths[k], points - 1)
+                            total[k] += best[k] * passed
+            gone += all_taken + all_missed
+            lost += all_taken
+            if apart:
                 for k in range(lanes):
-                    total[k] += best[k] * (before[k] - tp[k])
-            else:
-                for k in range(lanes):
-                    if truths[k] > 0:
-                        total[k] += best[k] * _passed(before[k], tp[k], truths[k], points - 1)
+                    n[k] -= taken[k] + missed[k]
+                    tp[k] -= taken[k]
+                    taken[k] = 0.0
+                    missed[k] = 0.0
         for k in range(lanes):
             if truths[k] > 0:
                 total[k] = total[k] / truths[k] if points <= 0 else (total[k] + best[k]) / points
