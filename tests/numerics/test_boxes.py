@@ -222,7 +222,8 @@ def test_the_sweep_finds_every_pair_once(seed):
     for n in rng.integers(0, 40, 2):
         low = rng.integers(0, 6, (n, 3)) * rng.choice([1, 1, 5], 3)
         sides.append(solids(np.c_[low, low + rng.integers(1, 4, (n, 3))].reshape(n, 6)))
-    groups = tuple(rng.integers(0, 3, len(side)) for side in sides)
+    names = np.array([[0, 1, 2], [5, 65_535, 65_536], [-1, 0, 1]])[rng.integers(0, 3)]
+    groups = tuple(names[rng.integers(0, 3, len(side))] for side in sides)
     for least in (0.0, 0.25):
         found = overlaps(*sides, groups, least=least)
         assert list(zip(found.i.tolist(), found.j.tolist(), strict=True)) == brute_pairs(*sides, groups, least)

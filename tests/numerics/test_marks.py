@@ -43,6 +43,12 @@ def test_any_flipped_bit_is_noticed(data, draw):
     assert marks.mark(np.frombuffer(bytes(other), np.uint8)) != marks.mark(np.frombuffer(data, np.uint8))
 
 
+def test_bytes_may_lie_apart():
+    data = np.random.default_rng(1).integers(0, 256, 8192, dtype=np.uint8)
+    for part in (data[::2], data[::-1], data[3:]):
+        assert marks.mark(part) == marks.mark(part.copy())
+
+
 def test_places_and_lengths_count():
     rng = np.random.default_rng(0)
     data = rng.integers(0, 256, 8192, dtype=np.uint8)

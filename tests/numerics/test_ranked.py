@@ -57,7 +57,8 @@ def test_weights_repeat_rows(interpolation, seed):
     scores, labels, group, hits, truths = drawn(rng, int(rng.integers(0, 25)), groups)
     weights = rng.integers(0, 4, (3, groups))
     weights[:, 0] = weights[0, 0]  # a group that all replicates have as often
-    found = ranked.average_precision(ranked.rank(scores, labels, group, hits, truths, interpolation), weights)[0]
+    ranking = ranked.rank(scores, labels, group, hits, truths, interpolation=interpolation)
+    found = ranked.average_precision(ranking, weights)[0]
     for b, row in enumerate(weights):
         for t in range(2):
             for c in range(2):
@@ -72,7 +73,7 @@ def test_worked_by_hand():
     # After .9: recall 1/4, precision 1. After .5 (the block of two): recall 2/4, precision 2/4. Two are never found.
     scores, hits = np.array([0.9, 0.8, 0.5, 0.5]), np.array([[True, False, True, False]])
     zeros, truths, ones = np.zeros(4, int), np.array([[4]]), np.ones((1, 1))
-    rankings = {how: ranked.rank(scores, zeros, zeros, hits, truths, how) for how in INTERPOLATIONS}
+    rankings = {how: ranked.rank(scores, zeros, zeros, hits, truths, interpolation=how) for how in INTERPOLATIONS}
     found = {how: float(ranked.average_precision(ranking, ones)[0][0, 0, 0]) for how, ranking in rankings.items()}
     assert found["all-point"] == found["none"] == (1 + 0.5) / 4
     # Recalls 0, .1, .2 have precision 1; .3, .4, .5 have .5; of 101 recalls 0 to .25 (26) and .26 to .50 (25).
@@ -85,7 +86,7 @@ def test_interpolation_lifts_what_comes_before_a_better_point():
     scores, hits = np.array([3.0, 2.0, 1.0]), np.array([[False, True, True]])
     zeros, truths, ones = np.zeros(3, int), np.array([[2]]), np.ones((1, 1))
     for how, want in (("all-point", 2 / 3), ("none", (1 / 2 + 2 / 3) / 2)):
-        ranking = ranked.rank(scores, zeros, zeros, hits, truths, how)
+        ranking = ranked.rank(scores, zeros, zeros, hits, truths, interpolation=how)
         assert ranked.average_precision(ranking, ones)[0][0, 0, 0] == pytest.approx(want)
 
 
@@ -98,6 +99,23 @@ def test_many_replicates_are_scored_like_one():
     together = ranked.average_precision(ranking, weights)[0]
     alone = np.concatenate([ranked.average_precision(ranking, weights[[b]])[0] for b in range(len(weights))])
     assert np.array_equal(together, alone)
+
+
+@pytest.mark.parametrize("interpolation", INTERPOLATIONS)
+def test_leaving_one_group_out_is_scoring_the_others(interpolation):
+    """What all replicates have alike is counted once for all: against the rows that are left, scored alone."""
+    rng = np.random.default_rng(5)
+    n = ranked.LANES + 9
+    scores, labels, group, hits, truths = drawn(rng, 600, n, levels=90)
+    hits[:, scores > 12] = True  # long runs of hits at the top
+    ranking = ranked.rank(scores, labels, group, hits, truths, interpolation=interpolation)
+    found = ranked.average_precision(ranking, 2 - 2 * np.eye(n))[0]
+    for g in range(n):
+        left = group != g
+        rest = group[left] - (group[left] > g), hits[:, left], np.delete(truths, g, axis=1)
+        kept = ranked.rank(scores[left], labels[left], *rest, interpolation=interpolation)
+        alone = ranked.average_precision(kept, np.full((1, n - 1), 2))[0][0]
+        assert found[g] == pytest.approx(alone, abs=1e-12)
 
 
 def test_the_order_of_rows_changes_no_bit():

@@ -49,6 +49,17 @@ def test_counts_are_those_of_the_whole_arrays(tmp_path, monkeypatch, n, k, a, b,
     assert (found[0].truth, found[0].predictions) == (found[1].truth, found[1].predictions)
 
 
+@pytest.mark.parametrize("b", [np.uint8, np.int8])
+@pytest.mark.parametrize("top", [127, 128, 130, 200, 251, 252, 255])
+def test_one_large_code_changes_nothing_for_the_others(tmp_path, monkeypatch, top, b):
+    monkeypatch.setattr(streaming, "PART", 701)
+    rng = np.random.default_rng(top)
+    truth, predictions = rng.integers(0, 5, 3000).astype(np.uint8), rng.integers(0, 5, 3000).astype(b)
+    truth[900] = top
+    found = streaming.count(saved(tmp_path, "t", truth), saved(tmp_path, "p", predictions), threads=1)
+    assert found.table.tolist() == expected(truth, predictions, top + 1).tolist()
+
+
 def test_digests_are_of_content_type_and_shape(tmp_path):
     codes = np.arange(12, dtype=np.uint8) % 3
     flat = streaming.count(saved(tmp_path, "a", codes), None)
@@ -74,6 +85,9 @@ def test_an_ignored_code_is_not_counted(tmp_path):
         (np.array([0, -1]), np.array([0, 0]), r"t\.npy: code -1 near sample 1, expected 0 to 4095"),
         (np.array([0, 1]), np.array([0, -2]), r"p\.npy: code -2 near sample 1, expected -1 to 4095"),
         (np.array([0, 5000]), np.array([0, 0]), r"t\.npy: code 5000 near sample 1"),
+        (np.array([0, -5], np.int8), np.array([0, 0], np.uint8), r"t\.npy: code -5 near sample 1, expected 0 to 4095"),
+        (np.array([9, 200], np.uint8), np.array([0, -5], np.int8), r"p\.npy: code -5 near sample 1, expected -1 to"),
+        (np.array([0, 1], np.int8), np.array([0, -128], np.int8), r"p\.npy: code -128 near sample 1"),
         (np.zeros(3, ">i2"), np.zeros(3, np.uint8), r"t\.npy: foreign byte order"),
     ],
 )

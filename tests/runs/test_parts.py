@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.cases import Roster
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.ledgers import Ledger
 from gnomon.runs import parts
+from gnomon.runs.packing import write_npz
 from gnomon.runs.parts import Part
 
 LABELS = "abc"
@@ -67,6 +68,18 @@ def test_a_part_is_stored_and_read(count_cases, tmp_path):
         part.ledgers,
         part.facts,
     )
+
+
+def test_a_part_may_hold_nothing_but_cases(tmp_path):
+    part = Part(Roster(("ä b", "c"), ("g", "g"), {}, "room"), {}, {}, {"seen": ["ß", 1]})
+    parts.write(part, tmp_path)
+    assert parts.read(tmp_path) == part
+
+
+def test_a_part_that_does_not_say_whose_it_is_is_damaged(tmp_path):
+    write_npz(tmp_path / parts.FILE, {"tallies.some.n": np.zeros(3)})
+    with pytest.raises(IntegrityError, match="the description of 'about' in a run's npz is damaged"):
+        parts.read(tmp_path)
 
 
 def test_one_case_belongs_to_one_group(count_cases):

@@ -128,7 +128,7 @@ class AveragePrecision(LedgerMeasure):
         kept = np.flatnonzero(back & ~bare)
         hits = np.stack([columns[name][kept] > 0 for name in self._hits])
         given = columns["score"][kept], columns["class"][kept], rows.group[kept], hits, truths
-        ranking = ranked.rank(*given, self.interpolation)
+        ranking = ranked.rank(*given, interpolation=self.interpolation)
         return Detections(ranking, np.bincount(rows.group[bare], minlength=rows.n_cases), labels)
 
     def score_rows(self, prepared: Detections, weights: Array, frozen: Array | None) -> Scored:

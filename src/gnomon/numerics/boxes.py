@@ -120,10 +120,11 @@ def _axis(first: Solids, second: Solids) -> int:
 
 def _swept(boxes: Solids, groups: Codes, axis: int) -> tuple[Codes, Codes, Floats]:
     """Return rows, groups and bounds ``(6, M)`` in the order of the sweep; those of its axis come first."""
+    groups = np.asarray(groups, np.int64)
     order = _order(boxes.low[:, axis], groups)
     axes = [axis, (axis + 1) % 3, (axis + 2) % 3]
     bounds = np.concatenate([boxes.low.T[axes], boxes.high.T[axes]])
-    return order, np.asarray(groups, np.int64)[order], np.ascontiguousarray(bounds[:, order])
+    return order, groups[order], np.ascontiguousarray(bounds[:, order])
 
 
 def _order(starts: Floats, groups: Codes) -> Codes:

@@ -36,13 +36,14 @@ def mark(data: NDArray[np.uint8]) -> bytes:
     Parameters
     ----------
     data
-        Contiguous bytes, shape ``(n,)``.
+        Bytes, shape ``(n,)``.
 
     Examples
     --------
     >>> mark(np.zeros(3, np.uint8)) == mark(np.zeros(4, np.uint8))
     False
     """
+    data = np.ascontiguousarray(data, np.uint8)
     block = _LANES * _ROUNDS * 8
     blocks = data.size // block
     lanes = _KEYS[:_LANES].copy()

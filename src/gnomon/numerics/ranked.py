@@ -65,7 +65,7 @@ class Ranking:
 
 
 def rank(
-    scores: Array, classes: Array, group: Array, hits: Array, truths: Array, interpolation: str = "all-point"
+    scores: Array, classes: Array, group: Array, hits: Array, truths: Array, *, interpolation: str = "all-point"
 ) -> Ranking:
     """Sort rows for :func:`average_precision`.
 
@@ -115,7 +115,7 @@ def average_precision(ranking: Ranking, weights: Array) -> tuple[Array, Array]:
     for start in range(0, len(factors), LANES):
         own = slice(start, min(start + LANES, len(factors)))
         lanes = _side_by_side(factors[own])
-        common = np.where((lanes == lanes[:, :1]).all(axis=1), lanes[:, 0], -1.0)
+        common = np.where((factors[own] == factors[start]).all(axis=0), factors[start], -1.0)
         for t, steps in enumerate(ranking.steps):
             state = np.stack([_side_by_side(sums[own, part]) for part in (2 + t, 1, 0)])
             found = np.zeros((len(ranking.truths), LANES))
@@ -246,7 +246,7 @@ def _precision(
             if some:
                 for k in range(lanes):
                     rows = n[k] - gone
-                    rows = rows if rows > 1.0 else 1.0  # without rows there are no hits
+                    rows = rows if rows > 1.0 else 1.0  # weights are whole; without rows there are no hits
                     precision = (tp[k] - lost) / rows
                     best[k] = precision if precision > best[k] * lifted else best[k]
                 if points <= 0:

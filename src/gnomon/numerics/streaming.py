@@ -26,7 +26,7 @@ PART = 1 << 21
 MOST = 4096
 """Classes up to which a table of counts is made."""
 SIGNED = 128
-"""Classes that a signed byte can name: what is larger as an unsigned one is negative."""
+"""The first code that a signed byte cannot hold: there it would be negative."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,14 @@ def _part(
         kept = t != ignore
         t, p = t[kept], p[kept]
     if len(t):
-        room.table = _sum(room.table, _counts(t, p, sides, first, room.table.shape[0]))
+        room.table = _sum(room.table, _counts(t, p, sides, first, room.table))
     return marks[0], marks[1]
 
 
-def _counts(t: Array, p: Array, sides: list[Plain | None], first: int, known: int) -> Array:
-    """Count one part; `known` classes were met before, and are expected again."""
-    if t.dtype.itemsize == p.dtype.itemsize == 1:
-        table = _byte_counts(t.view(np.uint8), p.view(np.uint8), known, signed="i" in (t.dtype.kind, p.dtype.kind))
+def _counts(t: Array, p: Array, sides: list[Plain | None], first: int, before: Array) -> Array:
+    """Count one part; as many classes as were met before are expected again, and samples without a prediction too."""
+    if t.dtype.itemsize == p.dtype.itemsize == 1 and sides[1] is not None and not before[:, 0].any():
+        table = _byte_counts(t, p, len(before))
         if table is not None:
             return np.concatenate([np.zeros((len(table), 1), np.int64), table], axis=1)
     low = int(p.min()) if p.dtype.kind == "i" else 0
@@ -140,11 +140,14 @@ def _counts(t: Array, p: Array, sides: list[Plain | None], first: int, known: in
     return np.bincount(cells, minlength=k * (k + 1)).reshape(k, k + 1)
 
 
-def _byte_counts(t: Array, p: Array, k: int, *, signed: bool) -> Array | None:
+def _byte_counts(t: Array, p: Array, known: int) -> Array | None:
     """Count codes of bytes; None where they do not fit, or where one is negative. The kernels find the largest code."""
-    most = SIGNED if signed else MOST_CLASSES
-    while k <= most:
-        table, largest = few(t, p, k) if k <= 3 else many(t, p, k, 1)
+    a, b = t.view(np.uint8), p.view(np.uint8)
+    k = known if known <= MOST_CLASSES else 1
+    while k <= MOST_CLASSES:
+        table, largest = few(a, b, k) if k <= 3 else many(a, b, k, 1)
+        if largest >= SIGNED and any(side.dtype.kind == "i" and side.min() < 0 for side in (t, p)):
+            return None
         if largest < k:
             return table
         k = largest + 1

@@ -1,7 +1,8 @@
 """Explicit vectors for compiled code: loops over them, and the few instructions that they need.
 
 Vectors are written in LLVM's own terms, so that every processor gets what it has. Whoever uses them hands over
-addresses and says how far may be read; nothing is checked here.
+addresses and says how far may be read; nothing is checked here. Machine code is kept on disk by the file of the
+function that uses these: who changes this file has to empty that cache (``NUMBA_CACHE_DIR``).
 """
 
 from __future__ import annotations

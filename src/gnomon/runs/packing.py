@@ -41,7 +41,7 @@ def pack_tallies(tallies: Mapping[str, Tallies]) -> dict[str, Array]:
     for family, part in tallies.items():
         _check_names(family, *part.fields)
         layout = [[f.name, list(f.axes), f.kind, f.unit] for f in part.layout]
-        arrays[f"{family}.meta"] = _text({"layout": layout, "axes": {k: list(v) for k, v in part.axes.items()}})
+        arrays[f"{family}.meta"] = as_text({"layout": layout, "axes": {k: list(v) for k, v in part.axes.items()}})
         for name, array in part.fields.items():
             arrays[f"{family}.{name}"] = _narrow(array)
     return arrays
@@ -61,7 +61,7 @@ def pack_ledgers(ledgers: Mapping[str, Ledger]) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for family, ledger in ledgers.items():
         _check_names(family, *ledger.columns)
-        arrays[f"{family}.meta"] = _text({"labels": {k: list(v) for k, v in ledger.labels.items()}})
+        arrays[f"{family}.meta"] = as_text({"labels": {k: list(v) for k, v in ledger.labels.items()}})
         arrays[f"{family}.case"] = _narrow(ledger.case)
         for name, column in ledger.columns.items():
             arrays[f"{family}.column.{name}"] = _narrow(column)
@@ -95,11 +95,12 @@ def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], di
     for family, part in found.items():
         if "meta" not in part:
             raise IntegrityError(f"family {family!r} in a run's npz has no meta array")
-        out.append((family, _parsed(part.pop("meta"), family), part))
+        out.append((family, from_text(part.pop("meta"), family), part))
     return out
 
 
-def _parsed(meta: Array, family: str) -> dict[str, Any]:
+def from_text(meta: Array, family: str) -> dict[str, Any]:
+    """Return what :func:`as_text` stored; `family` is what it describes."""
     try:
         parsed: Any = json.loads(meta.tobytes())
     except (ValueError, RecursionError) as error:
@@ -115,7 +116,8 @@ def _check_names(*names: str) -> None:
             raise GnomonError(f"{name!r} cannot name a stored family, field or column: use letters, digits and _")
 
 
-def _text(value: object) -> Array:
+def as_text(value: object) -> Array:
+    """Return plain data as an array of bytes."""
     return np.frombuffer(encode(value), dtype=np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""Parts: what one shard leaves once it is tallied, stored as a folder, and folded into one evaluation.
+"""Parts: what one shard leaves once it is tallied, stored as a file, and folded into one evaluation.
 
 A score is a fold over cases, so shards can be tallied one at a time, in any order and anywhere: what has to be kept of
 each is who its cases are, their tallies and ledgers, and plain facts that its suite puts together. Cases of one id in
@@ -7,7 +7,6 @@ several shards are one case, whose tallies add up.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,19 +14,27 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.canonical import encode
 from gnomon.core.cases import Roster
 from gnomon.core.errors import GnomonError, InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.intake.arrays import read_npz
-from gnomon.runs.packing import pack_ledgers, pack_tallies, unpack_ledgers, unpack_tallies, write_npz
+from gnomon.runs.packing import (
+    as_text,
+    from_text,
+    pack_ledgers,
+    pack_tallies,
+    unpack_ledgers,
+    unpack_tallies,
+    write_npz,
+)
 
 ROOM = 8 << 20
 """Bytes of parts that are held before they are folded."""
 FILE = "part.npz"
 ABOUT, TALLIES, LEDGERS = "about", "tallies", "ledgers"
 """What its arrays are called, or what their names begin with."""
+NONE = np.zeros(0, np.uint8)
 
 
 @dataclass(frozen=True)
@@ -52,7 +59,7 @@ def write(part: Part, folder: Path) -> None:
     """Write a part into a folder, as one file: shards are many, and files cost more than what is in them."""
     roster = part.roster
     who = {"ids": roster.ids, "groups": roster.groups, "tags": dict(roster.tags), "level": roster.level}
-    arrays = {ABOUT: np.frombuffer(encode({"roster": who, "facts": dict(part.facts)}), np.uint8)}
+    arrays = {ABOUT: as_text({"roster": who, "facts": dict(part.facts)})}
     for kind, packed in ((TALLIES, pack_tallies(part.tallies)), (LEDGERS, pack_ledgers(part.ledgers))):
         arrays |= {f"{kind}.{name}": array for name, array in packed.items()}
     write_npz(folder / FILE, arrays)
@@ -61,7 +68,7 @@ def write(part: Part, folder: Path) -> None:
 def read(folder: Path) -> Part:
     """Read a part."""
     arrays = read_npz(folder / FILE)
-    about = json.loads(arrays[ABOUT].tobytes())
+    about = from_text(arrays.get(ABOUT, NONE), ABOUT)
     who = about["roster"]
     tags = {name: tuple(values) for name, values in who["tags"].items()}
     roster = Roster(tuple(who["ids"]), tuple(who["groups"]), tags, who["level"])

@@ -74,10 +74,10 @@ def read_truth(options: ScoreOptions) -> Truth:
         raise InputError(f"{source.where}: no rows: expected at least one row with {ID} and {LABEL}")
     ids = _filled(table, source, ID)
     if not _rising(ids):
-        table = table.take(pc.sort_indices(ids))
+        given, table = ids, table.take(pc.sort_indices(ids))
         ids = _filled(table, source, ID)
         if not _rising(ids):
-            raise _repeated(ids, source)
+            raise _repeated(given, source)
     used = {ID, LABEL, group, *options.slice}
     return Truth(
         source,
