@@ -16,6 +16,7 @@ anew, in place of the one that is stored.
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -80,6 +81,7 @@ def point(name: str, n: int, folder: Path | None = None) -> dict[str, Any]:
         data = Path(held)
         check_room(stream, n, data)
         made = {part: written(stream, data / part, units) for part, units in (("small", SMALL), ("data", n))}
+        os.sync()  # what was written is not still being written while it is scored
         command = [sys.executable, "-m", "benchmarks.growth", "--folder", name, held]
         done = subprocess.run(command, cwd=FOLDER.parent, capture_output=True, text=True, check=False)
     if done.returncode:

@@ -1,18 +1,19 @@
 """Ids that may be in one shard only: every part keeps the hashes of its own, and all are compared, range by range.
 
 A hash is eight bytes (:func:`gnomon.intake.texts.hashes`), so that what is kept is far less than what was read; of all
-of them no more than :data:`ROOM` are looked at at a time.
+of them about :data:`ROOM` are held at a time. Files are read, not mapped: what was looked at of a map stays in memory.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.intake.shards import Plain
 
 NAME = "ids.npy"
 ROOM = 4_000_000
@@ -28,12 +29,11 @@ def write(hashes: Array, folder: Path) -> None:
 
 def twice(folders: Sequence[Path]) -> list[tuple[int, list[int]]]:
     """Return some hashes that several parts have, each with the places of these parts."""
-    held = [np.load(folder / NAME, mmap_mode="r", allow_pickle=False) for folder in folders]
-    count = max(-(-sum(map(len, held)) // ROOM), 1)
-    cuts = [None, *(np.uint64(place * (2**64 // count)) for place in range(1, count)), None]
+    kept = [_Kept(Plain.open(folder / NAME), max(ROOM // len(folders), 1)) for folder in folders]
+    count = max(-(-sum(len(own.file) for own in kept) // ROOM), 1)
     found: list[tuple[int, list[int]]] = []
-    for low, high in itertools.pairwise(cuts):
-        slices = [own[_at(own, low, 0) : _at(own, high, len(own))] for own in held]
+    for cut in [*(np.uint64(place * (2**64 // count)) for place in range(1, count)), None]:
+        slices = [own.below(cut) for own in kept]
         whole = np.sort(np.concatenate([*slices, np.zeros(0, dtype=np.uint64)]))
         for one in np.unique(whole[1:][whole[1:] == whole[:-1]]).tolist():
             places = [place for place, own in enumerate(slices) if _has(own, np.uint64(one))]
@@ -43,8 +43,27 @@ def twice(folders: Sequence[Path]) -> list[tuple[int, list[int]]]:
     return found
 
 
-def _at(own: Array, cut: np.uint64 | None, otherwise: int) -> int:
-    return otherwise if cut is None else int(np.searchsorted(own, cut))
+@dataclass
+class _Kept:
+    """The hashes of a part, which are read as far as they are asked for, `step` at a time."""
+
+    file: Plain
+    step: int
+    at: int = 0
+    rest: Array = field(default_factory=lambda: np.zeros(0, np.uint64))
+
+    def below(self, cut: np.uint64 | None) -> Array:
+        """Return those below a cut that were not asked for before; all that are left without one."""
+        held = [self.rest]
+        while self.at < len(self.file) and (cut is None or not len(held[-1]) or held[-1][-1] < cut):
+            size = min(self.step, len(self.file) - self.at)
+            place = self.file.start + self.at * self.file.row_bytes
+            held.append(np.fromfile(self.file.path, self.file.dtype, size, offset=place))
+            self.at += size
+        whole = np.concatenate(held)
+        end = len(whole) if cut is None else int(np.searchsorted(whole, cut))
+        self.rest = whole[end:].copy()
+        return whole[:end]
 
 
 def _has(own: Array, one: np.uint64) -> bool:
