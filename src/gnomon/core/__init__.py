@@ -8,6 +8,7 @@ Nothing here reads a user's file, starts work or knows a suite. Modules:
 ``signals``    what a system is given credit for: labels, intervals, boxes, ...
 ``cases``      case, corpus: the units that are scored
 ``samples``    what a split is made of, for leak checks
+``heap``       memory that arrays give back
 ``tallies``    labelled, additive summaries of cases
 ``ledgers``    rows that concatenate, for what is not additive
 ``measure``    what turns tallies into scores

@@ -24,7 +24,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from gnomon.core import heap
 from gnomon.core.errors import GnomonError
+
+heap.settle()  # whatever tallies works with many arrays that live for a moment
 
 Array = NDArray[Any]
 SINGLE_ROOM = 12
