@@ -12,6 +12,8 @@ from benchmarks.sharding import CLASSES, FRAMES, JOINTS, guesses, poses, sides
 from gnomon.core.seeds import generator
 
 EVENT_CLASSES = 20
+SPANS = 1_000
+"""Events of a recording, where each is compared with others."""
 BOXES = 50
 """Boxes of a scene."""
 STEPS, FORECAST_JOINTS = 8, 3
@@ -67,6 +69,32 @@ def score_stretches(folder: Path) -> int:
             yield MEASURES[0].tally(*(Intervals(own[::2], own[1::2], code, names, window) for own, code in both))
 
     return folded(recordings(), MEASURES, "n")
+
+
+def score_spans(folder: Path) -> int:
+    """Match events within collars, in time and by overlap, and compare their order, in recordings of 1,000 of them."""
+    from gnomon.core.signals import Intervals
+    from gnomon.core.tallies import Tallies
+    from gnomon.measures import _stretches
+    from gnomon.measures.matching import CollarF1, LatencyWithin, OnsetError
+    from gnomon.measures.segmentation import EditScore
+
+    names, measures = tuple(map(str, range(EVENT_CLASSES))), (CollarF1(), LatencyWithin(), OnsetError(), EditScore())
+    found: list[list[Any]] = []
+    for path in sorted(folder.glob("*.npz")):
+        with np.load(path, allow_pickle=False) as held:
+            sides = [(held[f"{side}_edges"].reshape(-1, 2), held[f"{side}_codes"]) for side in ("truth", "said")]
+        pairs = []
+        for first in range(0, len(sides[0][0]), SPANS):
+            own = [(edges[first : first + SPANS], codes[first : first + SPANS]) for edges, codes in sides]
+            window = float(min(edges[0, 0] for edges, _ in own)), float(max(edges[-1, 1] for edges, _ in own))
+            pairs.append(
+                _stretches.paired(*(Intervals(edges[:, 0], edges[:, 1], code, names, window) for edges, code in own))
+            )
+        found.append([Tallies.stack([measure.folded(pair) for pair in pairs]) for measure in measures])
+    every = zip(measures, zip(*found, strict=True), strict=True)
+    counts = [folded(iter(tallies), [measure], measure.layout[-1].name) for measure, tallies in every]
+    return counts[1]
 
 
 def write_poses(folder: Path, number: int, size: int) -> int:
@@ -147,7 +175,7 @@ def write_boxes(folder: Path, number: int, size: int) -> int:
 
 
 def score_boxes(folder: Path) -> int:
-    """Match the scenes of a file together, one file after another."""
+    """Match the scenes of a file together, one file after another; what is kept is a row for each file, a group."""
     from gnomon.core.scans import BOX_CLASSES, parted
     from gnomon.core.signals import Boxes
     from gnomon.measures.scene_boxes import MEASURES, Scenes
@@ -158,7 +186,8 @@ def score_boxes(folder: Path) -> int:
                 truth = Boxes(held["truth"], held["codes"], BOX_CLASSES)
                 said = Boxes(held["said"], held["codes"], BOX_CLASSES, held["scores"])
             sizes = [min(BOXES, len(truth) - first) for first in range(0, len(truth), BOXES)]
-            yield MEASURES[0].tally_scenes(Scenes(parted(truth, sizes), parted(said, sizes)))
+            tallies = MEASURES[0].tally_scenes(Scenes(parted(truth, sizes), parted(said, sizes)))
+            yield tallies.grouped(np.zeros(len(sizes), np.int64), 1)
 
     return folded(files(), [one for one in MEASURES if one.family == MEASURES[0].family], "truth")
 

@@ -20,6 +20,7 @@ STREAMS = {
     "points": Stream("point", PART, 2, folded.write_points, folded.score_points),
     "boxes": Stream("box", 50_000, 113, folded.write_boxes, folded.score_boxes),
     "ward": Stream("event", 100_000, 34, folded.write_stretches, folded.score_stretches),
+    "spans": Stream("event", 100_000, 34, folded.write_stretches, folded.score_spans),
     "pose": Stream("joint", PART, 24, folded.write_poses, folded.score_poses),
     "forecasts": Stream("position", PART, 24, folded.write_forecasts, folded.score_forecasts),
     "vectors": Stream("number", PART, 8, folded.write_vectors, folded.score_vectors),

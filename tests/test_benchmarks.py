@@ -140,6 +140,15 @@ def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
     assert max(n for name, n in asked if name == "labels-codes") == 1_000_000_000
 
 
+@pytest.mark.parametrize("name", STREAMS)
+def test_what_is_stored_of_growth_is_what_is_promised(name):
+    """Every curve goes to its end, a hundred times as many units take at most 110 times as long, in less than 1 GB."""
+    rows = {row["n"]: row for row in storing.stored()["growth"]["rows"] if row["measure"] == name}
+    assert list(rows) == [n for n in growth.SIZES if n <= STREAMS[name].most]
+    assert rows[100_000_000]["ours_s"] <= 110 * rows[1_000_000]["ours_s"]
+    assert max(row["peak_mb"] for row in rows.values()) < 1000
+
+
 def test_a_curve_is_measured_anew_in_place_of_what_is_stored(tmp_path, monkeypatch):
     old = [grown(name, 10_000, 1.0) for name in ("labels-codes", "points", "sets")]
     storing.store(storing.record("growth", old, [0.1, 0.2, 0.3], quick=False), tmp_path)

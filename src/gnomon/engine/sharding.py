@@ -207,6 +207,25 @@ def table(read: Sequence[tuple[str, Part]]) -> pa.Table:
     )
 
 
+def covered(
+    own: Mapping[str, Any], given: Given, truth: Iterable[str], read: Sequence[tuple[str, Part]], outcome: Outcome
+) -> dict[str, Any]:
+    """Return what was scored of the shards of the truth, beside what a suite says of what is in them.
+
+    Where shards are left out and no cell is missing, the cells are not what makes a run partial.
+    """
+    asked, names = {name for name, *_ in given.shards}, list(truth)
+    skipped = [name for name in names if name not in asked]
+    complete = bool(own["complete"]) and outcome.complete and not skipped
+    shards = {"truth": len(names), "scored": len(read), "without predictions": len(skipped)}
+    return {
+        **own,
+        "complete": complete,
+        "shards": {**shards, "skipped": skipped} if skipped else shards,
+        **({"cells": outcome.coverage()} if complete or not outcome.complete else {}),
+    }
+
+
 def content(read: Sequence[tuple[str, Part]]) -> str:
     """Return the fingerprint of the truth of all shards."""
     return fingerprint([[name, part.facts[TRUTH]] for name, part in read])

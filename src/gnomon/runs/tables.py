@@ -246,6 +246,9 @@ def partial(run: Run) -> str:
     if cells:
         missing = [f"{item['cell']}: {item['why']}" for item in cells["missing"]]
         return f"partial: {cells['done']} of {cells['total']} cells; missing {some(missing, show=3, sentences=True)}"
+    shards: Any = run.coverage.get("shards", {})
+    if skipped := shards.get("skipped"):
+        return f"partial: {shards['scored']} of {shards['truth']} shards; without predictions: {some(skipped, show=3)}"
     rows: Any = run.coverage.get("rows")
     return f"partial: {rows['scored']} of {rows['truth']} rows scored" if rows else "partial"
 

@@ -114,7 +114,8 @@ def _claims(run: Run) -> tuple[list[str], str]:
 def _coverage(run: Run) -> tuple[list[str], str]:
     problems = []
     rows, cells = run.coverage.get("rows"), run.coverage.get("cells")
-    whole = (not rows or rows["scored"] == rows["truth"]) and (not cells or not cells["missing"])
+    skipped = (run.coverage.get("shards") or {}).get("skipped")
+    whole = (not rows or rows["scored"] == rows["truth"]) and (not cells or not cells["missing"]) and not skipped
     if rows and rows["scored"] != run.scores[0].n:
         problems.append(f"coverage says {rows['scored']} rows scored, the tallies hold {run.scores[0].n}")
     if (rows or cells) and run.complete != whole:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
+from gnomon.runs import tables
 from gnomon.suites.events import frames, tallying
 
 RATE = 50
@@ -220,7 +221,9 @@ def test_missing_and_extra_shards(tmp_path):
     (skipped,) = gnomon.score("events", **given, out=tmp_path / "runs", missing="skip").runs
     assert len(skipped.roster) == 7
     assert not skipped.complete
-    assert skipped.coverage["shards"]["without predictions"] == 1
+    assert skipped.coverage["shards"] == {"truth": 8, "scored": 7, "without predictions": 1, "skipped": ["s1/r5"]}
+    assert tables.partial(skipped) == "partial: 7 of 8 shards; without predictions: 's1/r5'"
+    assert all(check.passed for check in gnomon.verify(skipped.path))
     (empty,) = gnomon.score("events", **given, out=tmp_path / "runs", missing="empty").runs
     data = drawn()
     data["s1/r5"][1] = np.zeros_like(data["s1/r5"][1])

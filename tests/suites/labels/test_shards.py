@@ -16,6 +16,7 @@ import pytest
 import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
+from gnomon.runs import tables
 from gnomon.runs.run import load
 
 NAMES = ("sit", "walk", "run")
@@ -71,7 +72,7 @@ def test_shards_score_as_one_file(tmp_path, write, cuts, executor):
         "without predictions": 0,
     }
     assert found.runs[0].ledgers["confusion"] == whole.runs[0].ledgers["confusion"]
-    assert gnomon.verify(found.runs[0].path)
+    assert all(check.passed for check in gnomon.verify(found.runs[0].path))
 
 
 @pytest.fixture
@@ -98,6 +99,16 @@ def read_codes(folder):
             columns["label"].append(NAMES[code])
             columns["group"].append(path.parent.name)
     return columns
+
+
+def test_a_shard_without_predictions_that_is_left_out_is_named(codes):
+    (codes / "said" / "ben" / "1.npy").unlink()
+    asked = {"missing": "skip", "out": codes / "runs"}
+    (run,) = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked).runs
+    assert not run.complete
+    assert run.coverage["shards"] == {"truth": 6, "scored": 5, "without predictions": 1, "skipped": ["ben/1"]}
+    assert tables.partial(run) == "partial: 5 of 6 shards; without predictions: 'ben/1'"
+    assert all(check.passed for check in gnomon.verify(run.path))
 
 
 def test_codes_score_as_the_table_that_they_stand_for(codes):

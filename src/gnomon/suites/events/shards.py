@@ -80,7 +80,7 @@ def score(options: ScoreOptions) -> Job:
         given,
         settings,
         options,
-        lambda one, read, outcome: _evaluations(one, read, outcome, _Work(options, settings, len(truth), keeper)),
+        lambda one, read, outcome: _evaluations(one, read, outcome, _Work(options, settings, list(truth), keeper)),
     )
 
 
@@ -160,11 +160,11 @@ def _frames(arguments: Mapping[str, Any], name: str, truth: Path, predictions: s
 
 @dataclass(frozen=True)
 class _Work:
-    """What was asked for, how many shards the truth has, and who keeps recordings to look at."""
+    """What was asked for, the shards that the truth has, and who keeps recordings to look at."""
 
     options: ScoreOptions
     settings: Mapping[str, Any]
-    total: int
+    names: Sequence[str]
     keeper: exhibits.Keeper
 
 
@@ -183,18 +183,12 @@ def _evaluations(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcom
     whole = replace(whole, ledgers=summaries.settled(whole.ledgers, ranked=facts["ranked"]))
     truth = [case for _, part in read for case in part.facts[CASES]]
     covered = scoring.coverage(truth, whole.roster, options)
-    shown = {"truth": work.total, "scored": len(read), "without predictions": work.total - len(given.shards)}
     content = {
         "data": fingerprint(
             [sharding.content(read), level, sorted(zip(whole.roster.ids, whole.roster.groups, strict=True))]
         ),
         "table": sharding.table(read),
-        "coverage": {
-            **covered,
-            "complete": bool(covered["complete"]) and outcome.complete and len(read) == work.total,
-            "shards": shown,
-            "cells": outcome.coverage(),
-        },
+        "coverage": sharding.covered(covered, given, work.names, read, outcome),
     }
     made = scoring.evaluations(whole, facts, given.system, given.where, options)
     look = _looker(given, read, whole.roster, work.settings)

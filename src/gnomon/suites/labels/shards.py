@@ -66,7 +66,7 @@ def score(options: ScoreOptions) -> Job:
         given,
         settings,
         options,
-        lambda one, read, outcome: _evaluation(one, read, outcome, options, len(truth)),
+        lambda one, read, outcome: _evaluation(one, read, outcome, options, list(truth)),
         threaded=codes,
     )
 
@@ -189,7 +189,7 @@ def _names(folder: Path) -> dict[str, Any] | None:
 
 
 def _evaluation(
-    given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions, total: int
+    given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions, names: Sequence[str]
 ) -> Evaluation:
     """Fold the parts of a system."""
     if not read:
@@ -212,18 +212,11 @@ def _evaluation(
     }
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.evaluation(whole, facts, truth, source, options)
-    whole_set = outcome.complete and len(read) == total
-    shown = {"truth": total, "scored": len(read), "without predictions": total - len(given.shards)}
     return replace(
         made,
         data=sharding.content(read),
         table=sharding.table(read),
-        coverage={
-            **made.coverage,
-            "complete": bool(made.coverage["complete"]) and whole_set,
-            "shards": shown,
-            "cells": outcome.coverage(),
-        },
+        coverage=sharding.covered(made.coverage, given, names, read, outcome),
     )
 
 
