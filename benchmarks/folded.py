@@ -72,7 +72,10 @@ def score_stretches(folder: Path) -> int:
 
 
 def score_spans(folder: Path) -> int:
-    """Match events within collars, in time and by overlap, and compare their order, in recordings of 1,000 of them."""
+    """Match events within collars, in time and by overlap, and compare their order, in recordings of 1,000 of them.
+
+    What is kept is a row for each file, a group.
+    """
     from gnomon.core.signals import Intervals
     from gnomon.core.tallies import Tallies
     from gnomon.measures import _stretches
@@ -91,7 +94,8 @@ def score_spans(folder: Path) -> int:
             pairs.append(
                 _stretches.paired(*(Intervals(edges[:, 0], edges[:, 1], code, names, window) for edges, code in own))
             )
-        found.append([Tallies.stack([measure.folded(pair) for pair in pairs]) for measure in measures])
+        rows = [Tallies.stack([measure.folded(pair) for pair in pairs]) for measure in measures]
+        found.append([own.grouped(np.zeros(len(pairs), np.int64), 1) for own in rows])
     every = zip(measures, zip(*found, strict=True), strict=True)
     counts = [folded(iter(tallies), [measure], measure.layout[-1].name) for measure, tallies in every]
     return counts[1]
