@@ -1,16 +1,19 @@
 """Count class codes of two array files in one pass over both, in parts: memory does not grow with them.
 
-Several threads take parts in turn; each reads its part of both files, marks it (:mod:`gnomon.numerics.marks`) and
-counts it. Reading, marking and counting leave the interpreter's lock, so that they go on side by side. Counts are
-integers and marks are put together in the order of parts: neither depends on the number of threads.
+Every thread has a stretch of its own, of both files; it reads it part by part, marks each part and counts it
+(:mod:`gnomon.numerics.marks`). Reading, marking and counting leave the interpreter's lock, so that they go on side by
+side. A stretch is read from one end to the other through a descriptor of its own, so that the system reads ahead; where
+threads took parts in turn it did not, and files that were not cached came at seven tenths of the rate of a plain read.
+Counts are integers and marks are put together in the order of parts: neither depends on the number of threads.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 
 import numpy as np
 
@@ -58,7 +61,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work, at most 8; by default one more than there are processors: one may wait for a disk.
+        How many threads work, at most 8; by default as many as there are processors.
 
     Raises
     ------
@@ -68,41 +71,41 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     _check(truth, predictions)
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
-    workers = max(1, min(threads or _processors() + 1, len(parts), 8))
-    rooms: SimpleQueue[_Room] = SimpleQueue()
-    made = []
-    for _ in range(workers):
-        sizes = [PART * side.dtype.itemsize if side else 0 for side in (truth, predictions)]
-        made.append(_Room(np.empty(sizes[0], np.uint8), np.empty(sizes[1], np.uint8), np.zeros((1, 2), np.int64)))
-        rooms.put(made[-1])
+    workers = max(1, min(threads or _processors(), len(parts), 8))
     flat = [Plain(s.path, s.dtype, (n,), s.start) if s else None for s in (truth, predictions)]
-    files = [os.open(side.path, os.O_RDONLY) if side else -1 for side in flat]
-    try:
-        for file in files:
-            if file >= 0 and hasattr(os, "posix_fadvise"):
-                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-
-        def work(part: tuple[int, int]) -> tuple[bytes, bytes]:
-            room = rooms.get()
-            try:
-                return _part(flat, files, part, room, ignore)
-            finally:
-                rooms.put(room)
-
-        if workers == 1:
-            marks = list(map(work, parts))
-        else:
-            with ThreadPoolExecutor(workers) as pool:
-                marks = list(pool.map(work, parts))
-    finally:
-        for file in files:
-            if file >= 0:
-                os.close(file)
+    ends = [len(parts) * place // workers for place in range(workers + 1)]
+    stretches = [parts[first:stop] for first, stop in itertools.pairwise(ends)]
+    if workers == 1:
+        found = [_stretch(flat, stretches[0], ignore)]
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            found = list(pool.map(lambda stretch: _stretch(flat, stretch, ignore), stretches))
+    marks = [pair for _, own in found for pair in own]
     table = np.zeros((1, 2), np.int64)
-    for room in made:
-        table = _sum(table, room.table)
+    for own_table, _ in found:
+        table = _sum(table, own_table)
     shapes = [f"{side.dtype.str}{side.shape}".encode() if side else b"none" for side in (truth, predictions)]
     return Counted(table, digest([shapes[0], *(a for a, _ in marks)]), digest([shapes[1], *(b for _, b in marks)]))
+
+
+def _stretch(
+    sides: list[Plain | None], parts: list[tuple[int, int]], ignore: int | None
+) -> tuple[Array, list[tuple[bytes, bytes]]]:
+    """Count parts that follow one another; return the table, and the marks of each."""
+    sizes = [PART * side.dtype.itemsize if side else 0 for side in sides]
+    room = _Room(np.empty(sizes[0], np.uint8), np.empty(sizes[1], np.uint8), np.zeros((1, 2), np.int64))
+    with contextlib.ExitStack() as open_files:
+        files = [_opened(side, open_files) if side else -1 for side in sides]
+        marks = [_part(sides, files, part, room, ignore) for part in parts]
+    return room.table, marks
+
+
+def _opened(side: Plain, until: contextlib.ExitStack) -> int:
+    file = os.open(side.path, os.O_RDONLY)
+    until.callback(os.close, file)
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    return file
 
 
 def _part(
