@@ -61,7 +61,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work, at most 8; by default as many as there are processors.
+        How many threads work, at most 8; by default one more than there are processors: one may wait for a disk.
 
     Raises
     ------
@@ -71,7 +71,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     _check(truth, predictions)
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
-    workers = max(1, min(threads or _processors(), len(parts), 8))
+    workers = max(1, min(threads or _processors() + 1, len(parts), 8))
     flat = [Plain(s.path, s.dtype, (n,), s.start) if s else None for s in (truth, predictions)]
     ends = [len(parts) * place // workers for place in range(workers + 1)]
     stretches = [parts[first:stop] for first, stop in itertools.pairwise(ends)]
