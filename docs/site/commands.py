@@ -65,15 +65,20 @@ class Command:
 @cache
 def every() -> tuple[Command, ...]:
     """Return every command, a group before what is in it."""
-    context = click.Context(gnomon, info_name="gnomon")
+    context = _top()
     found = [one for name in gnomon.list_commands(context) for one in _walk(gnomon, name, context, ())]
     return (*found, _perfboard(perfboard._parser()))
 
 
 def top() -> tuple[Given, ...]:
     """Return what is given before a verb."""
-    context = click.Context(gnomon, info_name="gnomon")
+    context = _top()
     return tuple(_given(item, context, {}) for item in gnomon.get_params(context))
+
+
+def _top() -> click.Context:
+    """Return the context that a call makes, settings included: without them options had other spellings (``-h``)."""
+    return click.Context(gnomon, info_name="gnomon", **gnomon.context_settings)
 
 
 def _walk(group: click.Group, name: str, above: click.Context, words: tuple[str, ...]) -> Iterator[Command]:

@@ -2,8 +2,7 @@
 
 Every thread has a stretch of its own, of both files; it reads it part by part, marks each part and counts it
 (:mod:`gnomon.numerics.marks`). Reading, marking and counting leave the interpreter's lock, so that they go on side by
-side. A stretch is read from one end to the other through a descriptor of its own, so that the system reads ahead; where
-threads took parts in turn it did not, and files that were not cached came at seven tenths of the rate of a plain read.
+side. A stretch is read from one end to the other through a descriptor of its own, so that the system can read ahead.
 Counts are integers and marks are put together in the order of parts: neither depends on the number of threads.
 """
 
