@@ -110,9 +110,8 @@ def test_an_array_is_read_in_parts(tmp_path):
     np.save(tmp_path / "a.npy", array)
     held = shards.Plain.open(tmp_path / "a.npy")
     assert (len(held), held.row_bytes, held.shape) == (20, 6, (20, 3))
-    room = np.empty(100, np.uint8)
-    with (tmp_path / "a.npy").open("rb") as file:
-        assert (held.read(file.fileno(), 7, 12, room) == array[7:12]).all()
+    with held.opened() as file:
+        assert (held.read(file, 7, 12, held.room(5)) == array[7:12]).all()
 
 
 @pytest.mark.parametrize(

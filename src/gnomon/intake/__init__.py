@@ -20,6 +20,8 @@ allocated, nothing in it is ever executed, and whatever is wrong with it ends as
     What a file may cost, as data.
 ``shards``
     ``listed`` and ``paired``: folders of files that are read one at a time; ``Plain``: an array read in parts.
+``disks``
+    ``opened``: parts of a file, through the system's cache or past it.
 ``remote``
     ``local``: data by its address (URL), fetched once and kept.
 """

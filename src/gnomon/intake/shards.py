@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import natural_key
-from gnomon.intake import remote
+from gnomon.intake import disks, remote
 from gnomon.intake.npy import HeaderError, read_header
 
 SUFFIXES = (".parquet", ".npy", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".json")
@@ -204,13 +204,15 @@ class Plain:
         """Bytes of one row."""
         return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
 
-    def read(self, file: int, first: int, stop: int, room: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-        """Read rows from an open file descriptor into room that is given, and return them as an array."""
-        size = (stop - first) * self.row_bytes
-        view, at = room[:size].data, 0
-        while at < size:
-            got = os.preadv(file, [view[at:]], self.start + first * self.row_bytes + at)
-            if not got:
-                raise InputError(f"{self.path}: ends {size - at} bytes too early; write it again")
-            at += got
-        return room[:size].view(self.dtype).reshape(stop - first, *self.shape[1:])
+    def room(self, rows: int) -> npt.NDArray[np.uint8]:
+        """Return room for that many rows."""
+        return disks.room(rows * self.row_bytes)
+
+    def opened(self) -> contextlib.AbstractContextManager[disks.Reader]:
+        """Open the file to read rows of it; threads need one each."""
+        return disks.opened(self.path)
+
+    def read(self, file: disks.Reader, first: int, stop: int, room: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+        """Read rows of the open file into :meth:`room` that is given, and return them as an array."""
+        held = file.read(self.start + first * self.row_bytes, (stop - first) * self.row_bytes, room)
+        return held.view(self.dtype).reshape(stop - first, *self.shape[1:])

@@ -2,7 +2,8 @@
 
 Every thread has a stretch of its own, of both files; it reads it part by part, marks each part and counts it
 (:mod:`gnomon.numerics.marks`). Reading, marking and counting leave the interpreter's lock, so that they go on side by
-side. A stretch is read from one end to the other through a descriptor of its own, so that the system can read ahead.
+side. A stretch is read from one end to the other through a reader of its own, so that a system that reads through its
+cache can read ahead; a fast disk is read past it (:mod:`gnomon.intake.disks`).
 Counts are integers and marks are put together in the order of parts: neither depends on the number of threads.
 """
 
@@ -19,6 +20,7 @@ import numpy as np
 from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.intake.disks import Reader
 from gnomon.intake.shards import Plain
 from gnomon.numerics.bytewise import MOST_CLASSES, few, many
 from gnomon.numerics.marks import mark
@@ -60,7 +62,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work, at most 8; by default one more than there are processors: one may wait for a disk.
+        How many threads work, at most 8; by default two more than there are processors: some wait for a disk.
 
     Raises
     ------
@@ -70,7 +72,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     _check(truth, predictions)
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
-    workers = max(1, min(threads or _processors() + 1, len(parts), 8))
+    workers = max(1, min(threads or _processors() + 2, len(parts), 8))
     flat = [Plain(s.path, s.dtype, (n,), s.start) if s else None for s in (truth, predictions)]
     ends = [len(parts) * place // workers for place in range(workers + 1)]
     stretches = [parts[first:stop] for first, stop in itertools.pairwise(ends)]
@@ -91,31 +93,23 @@ def _stretch(
     sides: list[Plain | None], parts: list[tuple[int, int]], ignore: int | None
 ) -> tuple[Array, list[tuple[bytes, bytes]]]:
     """Count parts that follow one another; return the table, and the marks of each."""
-    sizes = [PART * side.dtype.itemsize if side else 0 for side in sides]
-    room = _Room(np.empty(sizes[0], np.uint8), np.empty(sizes[1], np.uint8), np.zeros((1, 2), np.int64))
-    with contextlib.ExitStack() as open_files:
-        files = [_opened(side, open_files) if side else -1 for side in sides]
+    given = [side.room(PART) if side else np.empty(0, np.uint8) for side in sides]
+    room = _Room(given[0], given[1], np.zeros((1, 2), np.int64))
+    with contextlib.ExitStack() as until:
+        files = [until.enter_context(side.opened()) if side else None for side in sides]
         marks = [_part(sides, files, part, room, ignore) for part in parts]
     return room.table, marks
 
 
-def _opened(side: Plain, until: contextlib.ExitStack) -> int:
-    file = os.open(side.path, os.O_RDONLY)
-    until.callback(os.close, file)
-    if hasattr(os, "posix_fadvise"):
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-    return file
-
-
 def _part(
-    sides: list[Plain | None], files: list[int], part: tuple[int, int], room: _Room, ignore: int | None
+    sides: list[Plain | None], files: list[Reader | None], part: tuple[int, int], room: _Room, ignore: int | None
 ) -> tuple[bytes, bytes]:
     truth, predictions = sides
     first, stop = part
-    assert truth is not None  # noqa: S101 - only predictions may be missing
+    assert truth is not None and files[0] is not None  # noqa: S101, PT018 - only predictions may be missing
     t = truth.read(files[0], first, stop, room.truth)
     marks = [mark(t.view(np.uint8)), b""]
-    if predictions is not None:
+    if predictions is not None and files[1] is not None:
         p = predictions.read(files[1], first, stop, room.predictions)
         marks[1] = mark(p.view(np.uint8))
     else:

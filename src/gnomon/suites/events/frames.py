@@ -95,15 +95,12 @@ def read_runs(path: Path, part: int = PART) -> Runs:
     """Read an array file of codes ``(n,)`` as runs; ``part`` frames at a time, which changes only the digest."""
     plain = Plain.open(path)
     _check(plain)
-    room = np.empty(part * plain.row_bytes, np.uint8)
+    room = plain.room(part)
     firsts: list[Array] = []
     codes: list[Array] = []
     marks = [f"{plain.dtype.str}{plain.shape}".encode()]
     before: Array = np.zeros(0, plain.dtype)
-    file = os.open(path, os.O_RDONLY)
-    try:
-        if hasattr(os, "posix_fadvise"):
-            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+    with plain.opened() as file:
         for first in range(0, len(plain), part):
             values = plain.read(file, first, min(first + part, len(plain)), room)
             marks.append(mark(values.view(np.uint8)))
@@ -113,8 +110,6 @@ def read_runs(path: Path, part: int = PART) -> Runs:
             firsts.append(changes + first)
             codes.append(values[changes])
             before = values[-1:].copy()
-    finally:
-        os.close(file)
     return Runs(np.concatenate(firsts), np.concatenate(codes), len(plain), digest(marks))
 
 
