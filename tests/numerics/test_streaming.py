@@ -101,3 +101,21 @@ def test_a_file_that_shrinks_while_it_is_read_is_named(tmp_path):
     (tmp_path / "t.npy").write_bytes((tmp_path / "t.npy").read_bytes()[:3000])
     with pytest.raises(InputError, match=r"t\.npy: ends \d+ bytes too early"):
         streaming.count(side, None)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4, 8])
+def test_the_first_wrong_part_is_named_by_any_number_of_threads(tmp_path, monkeypatch, threads):
+    monkeypatch.setattr(streaming, "PART", 101)
+    truth = np.zeros(101 * 50, np.int16)
+    truth[[101 * 17 + 5, *range(101 * 18, 101 * 50, 101)]] = 5000
+    sides = saved(tmp_path, "t", truth), saved(tmp_path, "p", np.zeros(len(truth), np.int16))
+    for _ in range(20):
+        with pytest.raises(InputError, match=f"near sample {101 * 17 + 5},"):
+            streaming.count(*sides, threads=threads)
+
+
+def test_a_thread_that_is_done_helps_the_others():
+    left = [streaming.deque(), streaming.deque([1, 2]), streaming.deque([3, 4, 5])]
+    assert list(streaming._taken(left[0], left)) == [5, 2, 4, 1, 3]
+    left = [streaming.deque([1, 2]), streaming.deque([3])]
+    assert list(streaming._taken(left[0], left)) == [1, 2, 3]

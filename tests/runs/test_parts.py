@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.ledgers import Ledger
+from gnomon.intake.arrays import read_npz
 from gnomon.runs import parts
 from gnomon.runs.packing import write_npz
 from gnomon.runs.parts import Part
@@ -77,9 +78,31 @@ def test_a_part_may_hold_nothing_but_cases(tmp_path):
 
 
 def test_a_part_that_does_not_say_whose_it_is_is_damaged(tmp_path):
-    write_npz(tmp_path / parts.FILE, {"tallies.some.n": np.zeros(3)})
+    write_npz(tmp_path / parts.FILE, {"values": np.zeros(3, np.uint8)})
     with pytest.raises(IntegrityError, match="the description of 'about' in a run's npz is damaged"):
         parts.read(tmp_path)
+
+
+@pytest.mark.parametrize("change", [{"values": np.zeros(3, np.uint8)}, {}])
+def test_a_part_without_its_values_is_damaged(count_cases, tmp_path, change):
+    parts.write(part_of(count_cases, {"p1": [("a", "b")]}), tmp_path)
+    about = read_npz(tmp_path / parts.FILE)["about"]
+    write_npz(tmp_path / parts.FILE, {"about": about, **change})
+    with pytest.raises(IntegrityError, match=r"part\.npz: \w+ of shape .* is not in its values"):
+        parts.read(tmp_path)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["u1", "i4", "i8", "f4", "f8"]), st.integers(0, 9)), max_size=6))
+def test_arrays_of_any_type_and_length_are_kept(tmp_path_factory, given_arrays):
+    folder, rng = tmp_path_factory.mktemp("part"), np.random.default_rng(3)
+    columns = [(rng.random(n) * 200).astype(kind) for kind, n in given_arrays]
+    ledgers = {f"l{at}": Ledger(np.zeros(len(one), np.int64), {"x": one}, {}) for at, one in enumerate(columns)}
+    parts.write(Part(Roster(("p",), ("p",), {}, "person"), {}, ledgers), folder)
+    read = parts.read(folder).ledgers
+    assert list(read) == list(ledgers)
+    for name, ledger in ledgers.items():
+        assert read[name].columns["x"].tolist() == ledger.columns["x"].tolist()
+        assert read[name].columns["x"].flags.aligned
 
 
 def test_one_case_belongs_to_one_group(count_cases):

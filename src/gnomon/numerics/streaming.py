@@ -1,9 +1,10 @@
 """Count class codes of two array files in one pass over both, in parts: memory does not grow with them.
 
 Every thread has a stretch of its own, of both files; it reads it part by part, marks each part and counts it
-(:mod:`gnomon.numerics.marks`). Reading, marking and counting leave the interpreter's lock, so that they go on side by
-side. A stretch is read from one end to the other through a reader of its own, so that a system that reads through its
-cache can read ahead; a fast disk is read past it (:mod:`gnomon.intake.disks`).
+(:mod:`gnomon.numerics.marks`), and helps the others when it is done. Reading, marking and counting leave the
+interpreter's lock, so that they go on side by side. A stretch is read from one end to the other through a reader of its
+own, so that a system that reads through its cache can read ahead; a fast disk is read past it
+(:mod:`gnomon.intake.disks`).
 Counts are integers and marks are put together in the order of parts: neither depends on the number of threads.
 """
 
@@ -12,8 +13,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+from collections import deque
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -75,30 +79,55 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     workers = max(1, min(threads or _processors() + 2, len(parts), 8))
     flat = [Plain(s.path, s.dtype, (n,), s.start) if s else None for s in (truth, predictions)]
     ends = [len(parts) * place // workers for place in range(workers + 1)]
-    stretches = [parts[first:stop] for first, stop in itertools.pairwise(ends)]
+    left = [deque(range(first, stop)) for first, stop in itertools.pairwise(ends)]
+    marks = [(b"", b"")] * len(parts)
+    failed: dict[int, InputError] = {}
+
+    def work(own: deque[int]) -> Array:
+        return _work(flat, ((at, parts[at]) for at in _taken(own, left)), marks, failed, ignore)
+
     if workers == 1:
-        found = [_stretch(flat, stretches[0], ignore)]
+        tables = [work(left[0])]
     else:
         with ThreadPoolExecutor(workers) as pool:
-            found = list(pool.map(lambda stretch: _stretch(flat, stretch, ignore), stretches))
-    marks = [pair for _, own in found for pair in own]
-    table = np.zeros((1, 2), np.int64)
-    for own_table, _ in found:
-        table = _sum(table, own_table)
+            tables = list(pool.map(work, left))
+    if failed:
+        raise failed[min(failed)]
+    table = reduce(_sum, tables, np.zeros((1, 2), np.int64))
     shapes = [f"{side.dtype.str}{side.shape}".encode() if side else b"none" for side in (truth, predictions)]
     return Counted(table, digest([shapes[0], *(a for a, _ in marks)]), digest([shapes[1], *(b for _, b in marks)]))
 
 
-def _stretch(
-    sides: list[Plain | None], parts: list[tuple[int, int]], ignore: int | None
-) -> tuple[Array, list[tuple[bytes, bytes]]]:
-    """Count parts that follow one another; return the table, and the marks of each."""
+def _taken(own: deque[int], left: list[deque[int]]) -> Iterator[int]:
+    """Give the places of a stretch from its beginning, then, while others have some, of the longest from its end."""
+    while any(left):
+        with contextlib.suppress(IndexError):  # somebody else may have been faster
+            yield own.popleft() if own else max(left, key=len).pop()
+
+
+def _work(
+    sides: list[Plain | None],
+    parts: Iterable[tuple[int, tuple[int, int]]],
+    marks: list[tuple[bytes, bytes]],
+    failed: dict[int, InputError],
+    ignore: int | None,
+) -> Array:
+    """Count parts, in a thread of their own; put the marks of each, or what is wrong with it, at its place.
+
+    What comes after a wrong part is left out, so that the first one is found by any number of threads.
+    """
     given = [side.room(PART) if side else np.empty(0, np.uint8) for side in sides]
     room = _Room(given[0], given[1], np.zeros((1, 2), np.int64))
     with contextlib.ExitStack() as until:
         files = [until.enter_context(side.opened()) if side else None for side in sides]
-        marks = [_part(sides, files, part, room, ignore) for part in parts]
-    return room.table, marks
+        for at, part in parts:
+            if failed and at > min(list(failed)):
+                continue
+            try:
+                marks[at] = _part(sides, files, part, room, ignore)
+            except InputError as error:
+                failed[at] = error
+    return room.table
 
 
 def _part(

@@ -7,6 +7,7 @@ several shards are one case, whose tallies add up.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.cases import Roster
-from gnomon.core.errors import GnomonError, InputError, some
+from gnomon.core.errors import GnomonError, InputError, IntegrityError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.intake.arrays import read_npz
@@ -32,8 +33,11 @@ from gnomon.runs.packing import (
 ROOM = 8 << 20
 """Bytes of parts that are held before they are folded."""
 FILE = "part.npz"
-ABOUT, TALLIES, LEDGERS = "about", "tallies", "ledgers"
-"""What its arrays are called, or what their names begin with."""
+ABOUT, VALUES = "about", "values"
+"""What is in it: plain data, and the values of all arrays, one after another; an archive of each would cost more."""
+TALLIES, LEDGERS = "tallies", "ledgers"
+ALIGNED = 16
+"""Bytes of whose multiples the values of an array begin."""
 NONE = np.zeros(0, np.uint8)
 
 
@@ -59,25 +63,40 @@ def write(part: Part, folder: Path) -> None:
     """Write a part into a folder, as one file: shards are many, and files cost more than what is in them."""
     roster = part.roster
     who = {"ids": roster.ids, "groups": roster.groups, "tags": dict(roster.tags), "level": roster.level}
-    arrays = {ABOUT: as_text({"roster": who, "facts": dict(part.facts)})}
-    for kind, packed in ((TALLIES, pack_tallies(part.tallies)), (LEDGERS, pack_ledgers(part.ledgers))):
-        arrays |= {f"{kind}.{name}": array for name, array in packed.items()}
-    write_npz(folder / FILE, arrays)
+    packed = {TALLIES: pack_tallies(part.tallies), LEDGERS: pack_ledgers(part.ledgers)}
+    arrays = {kind: [[name, a.dtype.str, a.shape] for name, a in held.items()] for kind, held in packed.items()}
+    values = b"".join(_padded(array) for held in packed.values() for array in held.values())
+    about = as_text({"roster": who, "facts": dict(part.facts), "arrays": arrays})
+    write_npz(folder / FILE, {ABOUT: about, VALUES: np.frombuffer(values, np.uint8)})
 
 
 def read(folder: Path) -> Part:
     """Read a part."""
-    arrays = read_npz(folder / FILE)
-    about = from_text(arrays.get(ABOUT, NONE), ABOUT)
+    held = read_npz(folder / FILE)
+    about = from_text(held.get(ABOUT, NONE), ABOUT)
     who = about["roster"]
     tags = {name: tuple(values) for name, values in who["tags"].items()}
     roster = Roster(tuple(who["ids"]), tuple(who["groups"]), tags, who["level"])
-    tallies, ledgers = unpack_tallies(_packed(arrays, TALLIES)), unpack_ledgers(_packed(arrays, LEDGERS))
-    return Part(roster, tallies, ledgers, about["facts"])
+    values, at = held.get(VALUES, NONE), 0
+    packed: dict[str, dict[str, Array]] = {TALLIES: {}, LEDGERS: {}}
+    for kind, arrays in packed.items():
+        for name, dtype, shape in about["arrays"][kind]:
+            array = _taken(values, at, np.dtype(dtype), tuple(shape), folder)
+            arrays[name], at = array, at + array.nbytes + -array.nbytes % ALIGNED
+    return Part(roster, unpack_tallies(packed[TALLIES]), unpack_ledgers(packed[LEDGERS]), about["facts"])
 
 
-def _packed(arrays: Mapping[str, Array], kind: str) -> dict[str, Array]:
-    return {name.removeprefix(f"{kind}."): array for name, array in arrays.items() if name.startswith(f"{kind}.")}
+def _padded(array: Array) -> bytes:
+    """Return the values of an array, and zeros up to where the next one may begin."""
+    return array.tobytes() + bytes(-array.nbytes % ALIGNED)
+
+
+def _taken(values: Array, at: int, dtype: np.dtype[Any], shape: tuple[int, ...], folder: Path) -> Array:
+    """Return the array that begins at a place of the values."""
+    size = dtype.itemsize * math.prod(shape)
+    if dtype.kind not in "biuf" or size > len(values) - at:
+        raise IntegrityError(f"{folder / FILE}: {dtype} of shape {shape} is not in its values; score the shard again")
+    return values[at : at + size].view(dtype).reshape(shape)
 
 
 def folded(parts: Sequence[Part], counted: Mapping[str, Sequence[str]] | None = None) -> Part:

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,9 @@ class Clock:
         }
 
 
+@cache
 def _version(name: str) -> str | None:
+    """Return the version of a package, as it was when it was first asked for; what is loaded stays what it was."""
     try:
         return version(name)
     except PackageNotFoundError:
