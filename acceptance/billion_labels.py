@@ -34,7 +34,7 @@ begun = time.perf_counter()
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 import gnomon
 from acceptance.billion_labels import TURNS, direct_read, dropped, from_disk, plain_read
-from benchmarks.growth import peak_mb
+from benchmarks.turns import peak_mb
 folder = sys.argv[1]
 def score(name=""):
     sides = f"{folder}/{name}truth", {"mine": f"{folder}/{name}said"}

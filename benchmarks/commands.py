@@ -22,9 +22,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.growth import peak_mb
 from benchmarks.harness import FOLDER, BenchmarkError, Context, Row
 from benchmarks.million import COMMANDS
+from benchmarks.turns import peak_mb
 
 N, QUICK = 1_000_000, 20_000
 TURNS = 3

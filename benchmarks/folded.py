@@ -74,7 +74,7 @@ def score_stretches(folder: Path) -> int:
 def score_spans(folder: Path) -> int:
     """Match events within collars, in time and by overlap, and compare their order, in recordings of 1,000 of them.
 
-    What is kept is a row for each file, a group.
+    What is kept is a row for each recording.
     """
     from gnomon.core.signals import Intervals
     from gnomon.core.tallies import Tallies
@@ -94,8 +94,7 @@ def score_spans(folder: Path) -> int:
             pairs.append(
                 _stretches.paired(*(Intervals(edges[:, 0], edges[:, 1], code, names, window) for edges, code in own))
             )
-        rows = [Tallies.stack([measure.folded(pair) for pair in pairs]) for measure in measures]
-        found.append([own.grouped(np.zeros(len(pairs), np.int64), 1) for own in rows])
+        found.append([Tallies.stack([measure.folded(pair) for pair in pairs]) for measure in measures])
     every = zip(measures, zip(*found, strict=True), strict=True)
     counts = [folded(iter(tallies), [measure], measure.layout[-1].name) for measure, tallies in every]
     return counts[1]
@@ -179,7 +178,7 @@ def write_boxes(folder: Path, number: int, size: int) -> int:
 
 
 def score_boxes(folder: Path) -> int:
-    """Match the scenes of a file together, one file after another; what is kept is a row for each file, a group."""
+    """Match the scenes of a file together, one file after another; what is kept is a row for each scene."""
     from gnomon.core.scans import BOX_CLASSES, parted
     from gnomon.core.signals import Boxes
     from gnomon.measures.scene_boxes import MEASURES, Scenes
@@ -190,8 +189,7 @@ def score_boxes(folder: Path) -> int:
                 truth = Boxes(held["truth"], held["codes"], BOX_CLASSES)
                 said = Boxes(held["said"], held["codes"], BOX_CLASSES, held["scores"])
             sizes = [min(BOXES, len(truth) - first) for first in range(0, len(truth), BOXES)]
-            tallies = MEASURES[0].tally_scenes(Scenes(parted(truth, sizes), parted(said, sizes)))
-            yield tallies.grouped(np.zeros(len(sizes), np.int64), 1)
+            yield MEASURES[0].tally_scenes(Scenes(parted(truth, sizes), parted(said, sizes)))
 
     return folded(files(), [one for one in MEASURES if one.family == MEASURES[0].family], "truth")
 

@@ -126,7 +126,7 @@ def of_audit(found: Stored) -> str:
 
 
 def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
-    """Return how many times as long 1e8 units take as 1e6.
+    """Return how many times as long 1e8 units take as 1e6, in the same minutes where they were measured so.
 
     Where one of them was not measured, the same of the largest size and a hundredth of it, which are named; a dash
     where that was not measured either.
@@ -136,7 +136,7 @@ def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
     if before is None:
         return "-"
     named = "" if large == FACTOR[1] else f" ({shortly(large // 100)} to {shortly(large)})"
-    return f"{by_size[large]['ours_s'] / before['ours_s']:.3g}{named}"
+    return f"{by_size[large].get('times', by_size[large]['ours_s'] / before['ours_s']):.3g}{named}"
 
 
 def seconds(value: float) -> str:
