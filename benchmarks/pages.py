@@ -126,17 +126,20 @@ def of_audit(found: Stored) -> str:
 
 
 def factor(by_size: Mapping[int, Mapping[str, Any]]) -> str:
-    """Return how many times as long 1e8 units take as 1e6, in the same minutes where they were measured so.
+    """Return how many times as long 1e8 units take as 1e6: in the same minutes where they were measured so.
 
     Where one of them was not measured, the same of the largest size and a hundredth of it, which are named; a dash
     where that was not measured either.
     """
-    large = FACTOR[1] if all(n in by_size for n in FACTOR) else max(by_size)
+    large = (
+        FACTOR[1] if FACTOR[1] in by_size and (FACTOR[0] in by_size or "times" in by_size[FACTOR[1]]) else max(by_size)
+    )
     before = by_size.get(large // 100)
-    if before is None:
+    if "times" not in by_size[large] and before is None:
         return "-"
     named = "" if large == FACTOR[1] else f" ({shortly(large // 100)} to {shortly(large)})"
-    return f"{by_size[large].get('times', by_size[large]['ours_s'] / before['ours_s']):.3g}{named}"
+    found = by_size[large].get("times") or by_size[large]["ours_s"] / by_size[large // 100]["ours_s"]
+    return f"{found:.3g}{named}"
 
 
 def seconds(value: float) -> str:

@@ -8,6 +8,7 @@ that follow one another are then not comparable. So :func:`in_the_same_minutes` 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import selectors
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -31,6 +32,8 @@ FILL_S, ENOUGH_S = 5.0, 30.0
 """Seconds that turns fill, and after which none begins."""
 HELD_EVERY_S, BOUT_S = 5.0, 0.5
 """Seconds after which a long turn is held, and which the turns of the other one fill then, at least one."""
+PR_SET_PDEATHSIG = 1
+"""The number by which Linux is asked to end a process with the one that started it."""
 CACHES = 1 << 27
 """Bytes that push everything else out of the caches of a processor."""
 
@@ -69,9 +72,8 @@ class Scorer:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
+        if kind is not None and self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.communicate()
         self._told.close()
 
@@ -108,14 +110,22 @@ class Scorer:
             self._told.seek(0)
             raise BenchmarkError(f"{self._what}: {self._told.read().decode(errors='replace').strip()[-2000:]}")
         found: dict[str, Any] = json.loads(answer)
-        begun, ended = found["begun"], found["ended"]
-        rested = sum(max(min(stop, ended) - max(start, begun), 0.0) for start, stop in self._holds)
-        return Turn(ended - begun - rested, found["cpu_s"], found["peak_mb"], found["scored"])
+        seconds = worked(found["begun"], found["ended"], self._holds)
+        return Turn(seconds, found["cpu_s"], found["peak_mb"], found["scored"])
 
     def turn(self) -> Turn:
         """Take a turn."""
         self.begin()
         return self.end()
+
+
+def worked(begun: float, ended: float, holds: Sequence[tuple[float, float]]) -> float:
+    """Return the seconds of a turn without those that it was held for; holds may lie outside of it in part.
+
+    >>> worked(10.0, 20.0, [(5.0, 6.0), (9.0, 11.0), (12.0, 14.0), (19.0, 25.0), (30.0, 31.0)])
+    6.0
+    """
+    return ended - begun - sum(max(min(stop, ended) - max(start, begun), 0.0) for start, stop in holds)
 
 
 def alone(scorer: Scorer) -> list[Turn]:
@@ -127,7 +137,10 @@ def alone(scorer: Scorer) -> list[Turn]:
 
 
 def in_the_same_minutes(many: Scorer, few: Scorer) -> tuple[list[Turn], list[Turn]]:
-    """Take turns of both; long ones are held while the other takes its own. The first of each does not count."""
+    """Take turns of both; long ones are held while the other takes its own.
+
+    The first of the few does not count, nor that of the many where there are others.
+    """
     few.turn()
     long: list[Turn] = []
     short: list[Turn] = []
@@ -177,6 +190,8 @@ def empty_caches() -> None:
 
 def serve(name: str, small: Path, data: Path) -> None:
     """Score a little, then take a turn for every line; this is what the process of a scorer does."""
+    # Whoever asks may be killed while this one is held: nobody would let it go on, or end it.
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     stream = STREAMS[name]
     stream.score(small)
     for _ in sys.stdin:

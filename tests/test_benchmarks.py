@@ -235,6 +235,8 @@ def test_the_factor_of_growth_needs_both_ends():
     assert pages.factor({100: {"ours_s": 0.5}, 10_000: {"ours_s": 40.0}}) == "80 (100 to 1e4)"
     whole = {10**6: {"ours_s": 0.5}, 10**7: {"ours_s": 4.0}, 10**8: {"ours_s": 50.0}, 10**9: {"ours_s": 99.0}}
     assert pages.factor(whole) == "100"
+    assert pages.factor({**whole, 10**8: {"ours_s": 50.0, "times": 96.04}}) == "96"
+    assert pages.factor({10**8: {"ours_s": 50.0, "times": 96.04}}) == "96"
     assert pages.factor({1_000: {"ours_s": 0.5}, 10_000: {"ours_s": 40.0}}) == "-"
 
 

@@ -110,8 +110,9 @@ def test_an_array_is_read_in_parts(tmp_path):
     np.save(tmp_path / "a.npy", array)
     held = shards.Plain.open(tmp_path / "a.npy")
     assert (len(held), held.row_bytes, held.shape) == (20, 6, (20, 3))
-    with held.opened() as file:
-        assert (held.read(file, 7, 12, held.room(5)) == array[7:12]).all()
+    with held.reading(5) as read:
+        assert (read(7, 12) == array[7:12]).all()
+        assert (read(0, 3) == array[:3]).all()
 
 
 @pytest.mark.parametrize(

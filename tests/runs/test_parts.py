@@ -83,13 +83,32 @@ def test_a_part_that_does_not_say_whose_it_is_is_damaged(tmp_path):
         parts.read(tmp_path)
 
 
-@pytest.mark.parametrize("change", [{"values": np.zeros(3, np.uint8)}, {}])
-def test_a_part_without_its_values_is_damaged(count_cases, tmp_path, change):
-    parts.write(part_of(count_cases, {"p1": [("a", "b")]}), tmp_path)
-    about = read_npz(tmp_path / parts.FILE)["about"]
-    write_npz(tmp_path / parts.FILE, {"about": about, **change})
-    with pytest.raises(IntegrityError, match=r"part\.npz: \w+ of shape .* is not in its values"):
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda about, values: {"about": about, "values": values[:3]}, r": \w+ of shape .* is not in its values"),
+        (lambda about, values: {"about": about}, "'values'"),
+        (lambda about, values: {"about": changed(about, b'"arrays"', b'"others"'), "values": values}, "'arrays'"),
+        (lambda about, values: {"about": changed(about, b'"|u1"', b'"xu1"'), "values": values}, "xu1"),
+        (lambda about, values: {"about": changed(about, b'"|u1"', b'"|S1"'), "values": values}, "not in its values"),
+        (lambda about, values: {"about": changed(about, b'"<f8",[', b'"<f8",[-'), "values": values}, "not in its"),
+    ],
+)
+def test_a_part_without_its_values_is_damaged(count_cases, tmp_path, change, said):
+    part = part_of(count_cases, {"p1": [("a", "b")]})
+    shares = Ledger(np.zeros(1, np.int64), {"share": np.array([0.5])}, {})
+    parts.write(Part(part.roster, part.tallies, {**part.ledgers, "shares": shares}), tmp_path)
+    held = read_npz(tmp_path / parts.FILE)
+    write_npz(tmp_path / parts.FILE, change(held["about"], held["values"]))
+    with pytest.raises(IntegrityError, match=rf"part\.npz: damaged \(.*{said}.*\); score the shard again"):
         parts.read(tmp_path)
+
+
+def changed(about, before, after):
+    """A description with one word replaced."""
+    text = about.tobytes()
+    assert before in text
+    return np.frombuffer(text.replace(before, after), np.uint8)
 
 
 @given(st.lists(st.tuples(st.sampled_from(["u1", "i4", "i8", "f4", "f8"]), st.integers(0, 9)), max_size=6))

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
-import errno
 import mmap
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -32,38 +31,62 @@ Bytes = npt.NDArray[np.uint8]
 
 BLOCK = 4096
 """Direct reads begin and end at multiples of this, in the file and in memory."""
-FAST = 2.5e8
-"""Bytes per second from which a disk is read past the cache. A disk on a SATA bus gives 5.5e8 to all of its readers."""
+FAST = 4e8
+"""Bytes per second of one of several readers from which a disk is read past the cache; a SATA bus has 6e8 for all."""
 TRIED = 1 << 25
-"""Bytes that are read from a disk before it is judged."""
+"""Bytes that are read from a disk before it is judged; after eight times as many the older ones count half."""
+AGAIN = 64
+"""Of so many parts of a slow disk one is read past the cache, to see whether it still is."""
 PROBES = 3
 """Places of a part that are looked up in the cache."""
+SPARE = 16
+"""Rooms of a size that are kept for the next reader."""
+
+_spare: dict[int, list[Bytes]] = {}
+_paces: dict[int, Pace] = {}
 
 
-def room(size: int) -> Bytes:
-    """Return uninitialised room for parts of up to ``size`` bytes, wherever they begin."""
-    whole = np.empty(size + 3 * BLOCK, np.uint8)
-    return whole[-whole.ctypes.data % BLOCK :][: size + 2 * BLOCK]
+@contextlib.contextmanager
+def room(size: int) -> Iterator[Bytes]:
+    """Give room for parts of up to ``size`` bytes, wherever they begin; what is in it is gone afterwards.
+
+    It is shared memory: in private memory, a process that forks while a direct read is under way may find other bytes
+    than were read (open(2)). It is kept for the next reader, so that its pages need not be found again.
+    """
+    spare = _spare.setdefault(size, [])
+    try:
+        held = spare.pop()
+    except IndexError:
+        held = np.frombuffer(mmap.mmap(-1, size + 2 * BLOCK), np.uint8)
+    try:
+        yield held
+    finally:
+        if len(spare) < SPARE:
+            spare.append(held)
 
 
 @dataclass
 class Pace:
-    """How fast a disk was, read past the cache: bytes and the seconds of all who read them."""
+    """How fast a disk is, read past the cache: bytes and the seconds of all who read them."""
 
-    bytes: int = 0
+    given: float = 0.0
     seconds: float = 0.0
+    passed: int = 0
+    """Parts that were not read from it because it was slow."""
 
-    @property
+    def add(self, given: int, seconds: float) -> None:
+        """Take a read into account."""
+        self.given += given
+        self.seconds += seconds
+        if self.given > 8 * TRIED:
+            self.given, self.seconds = self.given / 2, self.seconds / 2
+
     def fast(self) -> bool:
-        """Whether it is worth going on; True before enough is known."""
-        return self.bytes < TRIED or self.bytes >= FAST * self.seconds
-
-
-@cache
-def pace(device: int) -> Pace:
-    """Return what is known of a disk in this process."""
-    del device
-    return Pace()
+        """Say whether the next part is read from it; True before enough is known, and now and then of a slow one."""
+        if self.given < TRIED or self.given >= FAST * self.seconds:
+            return True
+        self.passed += 1
+        return self.passed % AGAIN == 0
 
 
 @dataclass
@@ -84,13 +107,13 @@ class Reader:
     usual: int
     direct: int | None
     cached: Callable[[int, int], bool]
-    pace: Pace = field(default_factory=Pace)
+    pace: Pace
 
     def read(self, begin: int, size: int, into: Bytes) -> Bytes:
         """Read ``size`` bytes from ``begin`` on; return where in ``into`` (see :func:`room`) they are."""
         shift, have = 0, 0
-        if self.direct is not None and self.pace.fast and not self.cached(begin, size):
-            shift, have = self._past(begin, size, into)
+        if self.direct is not None and not self.cached(begin, size) and self.pace.fast():
+            shift, have = self._past(self.direct, begin, size, into)
         while have < size:
             got = os.preadv(self.usual, [into[shift + have : shift + size].data], begin + have)
             if not got:
@@ -98,36 +121,41 @@ class Reader:
             have += got
         return into[shift : shift + size]
 
-    def _past(self, begin: int, size: int, into: Bytes) -> tuple[int, int]:
+    def _past(self, direct: int, begin: int, size: int, into: Bytes) -> tuple[int, int]:
         """Read past the cache; return where in the room the part begins, and how much of it came."""
-        assert self.direct is not None  # noqa: S101 - asked before
         first, stop = begin // BLOCK * BLOCK, -(-(begin + size) // BLOCK) * BLOCK
         begun = time.perf_counter()
         try:
-            got = os.preadv(self.direct, [into[: stop - first].data], first)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            self.direct = None  # it wants larger blocks than ours, or cannot after all
+            got = os.preadv(direct, [into[: stop - first].data], first)
+        except OSError:
+            self.direct = None  # it cannot after all; if the disk is broken the usual way will say so
             return 0, 0
-        self.pace.seconds += time.perf_counter() - begun
-        self.pace.bytes += got
+        took = time.perf_counter() - begun
+        self.pace.add(got, took)
         return begin - first, min(max(got - (begin - first), 0), size)
 
 
 @contextlib.contextmanager
-def opened(path: Path) -> Iterator[Reader]:
-    """Open a file to read parts of it; threads need one each."""
+def opened(path: Path, *, past: bool = True) -> Iterator[Reader]:
+    """Open a file to read parts of it; threads need one each.
+
+    Parameters
+    ----------
+    past
+        Read what is not cached past the cache. A reader that is alone is better off without: the system reads ahead for
+        it while it works.
+    """
     with contextlib.ExitStack() as until:
-        usual = _descriptor(path, os.O_RDONLY, until)
+        try:
+            usual = _descriptor(path, os.O_RDONLY, until)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read ({error.strerror or error}); check the path") from error
         if hasattr(os, "posix_fadvise"):
             os.posix_fadvise(usual, 0, 0, os.POSIX_FADV_SEQUENTIAL)
-        cached = _residence(usual, until)
-        direct = None
-        if cached is not None:
-            with contextlib.suppress(OSError):  # a file system that cannot
-                direct = _descriptor(path, os.O_RDONLY | os.O_DIRECT, until)
-        yield Reader(path, usual, direct, cached or (lambda *_: True), pace(os.fstat(usual).st_dev))
+        cached = _residence(usual, until) if past else None
+        direct = _direct(path, usual, until) if cached else None
+        disk = _paces.setdefault(os.fstat(usual).st_dev, Pace())
+        yield Reader(path, usual, direct, cached or (lambda *_: True), disk)
 
 
 def _descriptor(path: Path, flags: int, until: contextlib.ExitStack) -> int:
@@ -136,12 +164,24 @@ def _descriptor(path: Path, flags: int, until: contextlib.ExitStack) -> int:
     return found
 
 
+def _direct(path: Path, usual: int, until: contextlib.ExitStack) -> int | None:
+    """Return a descriptor of the same file past the cache, where there can be one."""
+    try:
+        found = _descriptor(path, os.O_RDONLY | os.O_DIRECT, until)
+    except OSError:  # a file system that cannot
+        return None
+    return found if os.path.samestat(os.fstat(usual), os.fstat(found)) else None
+
+
 def _residence(file: int, until: contextlib.ExitStack) -> Callable[[int, int], bool] | None:
     """Return what looks up places of a file in the cache; None where it cannot be known or is of no use."""
     size, ask = os.fstat(file).st_size, _mincore()
     if ask is None or not size or not hasattr(os, "O_DIRECT"):
         return None
-    held = until.enter_context(mmap.mmap(file, size, access=mmap.ACCESS_READ))
+    try:
+        held = until.enter_context(mmap.mmap(file, size, access=mmap.ACCESS_READ))
+    except (OSError, ValueError, OverflowError):  # cannot be mapped, no addresses left, or it is shorter now
+        return None
     # The address outlives the array: a map that is still exported could not be closed.
     start = np.frombuffer(held, np.uint8, 1).ctypes.data
     answer = (ctypes.c_ubyte * 1)()

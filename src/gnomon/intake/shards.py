@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -204,15 +204,16 @@ class Plain:
         """Bytes of one row."""
         return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
 
-    def room(self, rows: int) -> npt.NDArray[np.uint8]:
-        """Return room for that many rows."""
-        return disks.room(rows * self.row_bytes)
+    @contextlib.contextmanager
+    def reading(self, most: int, *, past: bool = True) -> Iterator[Callable[[int, int], npt.NDArray[Any]]]:
+        """Open the file; give what reads the rows from one place to another, at most so many; threads need one each.
 
-    def opened(self) -> contextlib.AbstractContextManager[disks.Reader]:
-        """Open the file to read rows of it; threads need one each."""
-        return disks.opened(self.path)
+        What it returns is there until it reads again. ``past`` is that of :func:`gnomon.intake.disks.opened`.
+        """
+        with disks.room(most * self.row_bytes) as room, disks.opened(self.path, past=past) as file:
 
-    def read(self, file: disks.Reader, first: int, stop: int, room: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
-        """Read rows of the open file into :meth:`room` that is given, and return them as an array."""
-        held = file.read(self.start + first * self.row_bytes, (stop - first) * self.row_bytes, room)
-        return held.view(self.dtype).reshape(stop - first, *self.shape[1:])
+            def read(first: int, stop: int) -> npt.NDArray[Any]:
+                held = file.read(self.start + first * self.row_bytes, (stop - first) * self.row_bytes, room)
+                return held.view(self.dtype).reshape(stop - first, *self.shape[1:])
+
+            yield read

@@ -24,10 +24,11 @@ import numpy as np
 from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.intake.disks import Reader
 from gnomon.intake.shards import Plain
 from gnomon.numerics.bytewise import MOST_CLASSES, few, many
 from gnomon.numerics.marks import mark
+
+Sides = tuple[Plain, Plain | None]
 
 PART = 1 << 21
 """Samples that are read at a time."""
@@ -44,15 +45,6 @@ class Counted:
     table: Array
     truth: str
     predictions: str
-
-
-@dataclass
-class _Room:
-    """What one thread works in."""
-
-    truth: Array
-    predictions: Array
-    table: Array
 
 
 def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None, threads: int | None = None) -> Counted:
@@ -77,7 +69,7 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
     workers = max(1, min(threads or _processors() + 2, len(parts), 8))
-    flat = [Plain(s.path, s.dtype, (n,), s.start) if s else None for s in (truth, predictions)]
+    flat = _flat(truth, n), None if predictions is None else _flat(predictions, n)
     ends = [len(parts) * place // workers for place in range(workers + 1)]
     left = [deque(range(first, stop)) for first, stop in itertools.pairwise(ends)]
     marks = [(b"", b"")] * len(parts)
@@ -105,8 +97,12 @@ def _taken(own: deque[int], left: list[deque[int]]) -> Iterator[int]:
             yield own.popleft() if own else max(left, key=len).pop()
 
 
+def _flat(side: Plain, n: int) -> Plain:
+    return Plain(side.path, side.dtype, (n,), side.start)
+
+
 def _work(
-    sides: list[Plain | None],
+    sides: Sides,
     parts: Iterable[tuple[int, tuple[int, int]]],
     marks: list[tuple[bytes, bytes]],
     failed: dict[int, InputError],
@@ -116,42 +112,33 @@ def _work(
 
     What comes after a wrong part is left out, so that the first one is found by any number of threads.
     """
-    given = [side.room(PART) if side else np.empty(0, np.uint8) for side in sides]
-    room = _Room(given[0], given[1], np.zeros((1, 2), np.int64))
+    truth, predictions = sides
+    table = np.zeros((1, 2), np.int64)
     with contextlib.ExitStack() as until:
-        files = [until.enter_context(side.opened()) if side else None for side in sides]
-        for at, part in parts:
+        read_truth = until.enter_context(truth.reading(PART))
+        read_said = until.enter_context(predictions.reading(PART)) if predictions else None
+        for at, (first, stop) in parts:
             if failed and at > min(list(failed)):
                 continue
             try:
-                marks[at] = _part(sides, files, part, room, ignore)
+                t = read_truth(first, stop)
+                p = read_said(first, stop) if read_said else np.full(len(t), -1, np.int8)
+                marks[at] = mark(t.view(np.uint8)), mark(p.view(np.uint8)) if read_said else b""
+                table = _added(table, t, p, sides, first, ignore)
             except InputError as error:
                 failed[at] = error
-    return room.table
+    return table
 
 
-def _part(
-    sides: list[Plain | None], files: list[Reader | None], part: tuple[int, int], room: _Room, ignore: int | None
-) -> tuple[bytes, bytes]:
-    truth, predictions = sides
-    first, stop = part
-    assert truth is not None and files[0] is not None  # noqa: S101, PT018 - only predictions may be missing
-    t = truth.read(files[0], first, stop, room.truth)
-    marks = [mark(t.view(np.uint8)), b""]
-    if predictions is not None and files[1] is not None:
-        p = predictions.read(files[1], first, stop, room.predictions)
-        marks[1] = mark(p.view(np.uint8))
-    else:
-        p = np.full(len(t), -1, np.int8)
+def _added(table: Array, t: Array, p: Array, sides: Sides, first: int, ignore: int | None) -> Array:
+    """Return a table with the counts of a part, whose first sample is told, added to it."""
     if ignore is not None:
         kept = t != ignore
         t, p = t[kept], p[kept]
-    if len(t):
-        room.table = _sum(room.table, _counts(t, p, sides, first, room.table))
-    return marks[0], marks[1]
+    return _sum(table, _counts(t, p, sides, first, table)) if len(t) else table
 
 
-def _counts(t: Array, p: Array, sides: list[Plain | None], first: int, before: Array) -> Array:
+def _counts(t: Array, p: Array, sides: Sides, first: int, before: Array) -> Array:
     """Count one part; as many classes as were met before are expected again, and samples without a prediction too."""
     if t.dtype.itemsize == p.dtype.itemsize == 1 and sides[1] is not None and not before[:, 0].any():
         table = _byte_counts(t, p, len(before))
@@ -179,7 +166,7 @@ def _byte_counts(t: Array, p: Array, known: int) -> Array | None:
     return None
 
 
-def _reject(t: Array, p: Array, sides: list[Plain | None], first: int) -> None:
+def _reject(t: Array, p: Array, sides: Sides, first: int) -> None:
     for codes, side, low in ((t, sides[0], 0), (p, sides[1], -1)):
         bad = (codes.astype(np.int64) < low) | (codes.astype(np.int64) >= MOST)
         if side is not None and bad.any():

@@ -65,38 +65,47 @@ def write(part: Part, folder: Path) -> None:
     who = {"ids": roster.ids, "groups": roster.groups, "tags": dict(roster.tags), "level": roster.level}
     packed = {TALLIES: pack_tallies(part.tallies), LEDGERS: pack_ledgers(part.ledgers)}
     arrays = {kind: [[name, a.dtype.str, a.shape] for name, a in held.items()] for kind, held in packed.items()}
-    values = b"".join(_padded(array) for held in packed.values() for array in held.values())
+    every = [array for held in packed.values() for array in held.values()]
+    values, at = np.zeros(sum(map(_room, every)), np.uint8), 0
+    for array in every:
+        values[at : at + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        at += _room(array)
     about = as_text({"roster": who, "facts": dict(part.facts), "arrays": arrays})
-    write_npz(folder / FILE, {ABOUT: about, VALUES: np.frombuffer(values, np.uint8)})
+    write_npz(folder / FILE, {ABOUT: about, VALUES: values})
 
 
 def read(folder: Path) -> Part:
     """Read a part."""
     held = read_npz(folder / FILE)
     about = from_text(held.get(ABOUT, NONE), ABOUT)
-    who = about["roster"]
-    tags = {name: tuple(values) for name, values in who["tags"].items()}
-    roster = Roster(tuple(who["ids"]), tuple(who["groups"]), tags, who["level"])
-    values, at = held.get(VALUES, NONE), 0
-    packed: dict[str, dict[str, Array]] = {TALLIES: {}, LEDGERS: {}}
-    for kind, arrays in packed.items():
-        for name, dtype, shape in about["arrays"][kind]:
-            array = _taken(values, at, np.dtype(dtype), tuple(shape), folder)
-            arrays[name], at = array, at + array.nbytes + -array.nbytes % ALIGNED
-    return Part(roster, unpack_tallies(packed[TALLIES]), unpack_ledgers(packed[LEDGERS]), about["facts"])
+    try:
+        who = about["roster"]
+        tags = {name: tuple(values) for name, values in who["tags"].items()}
+        roster = Roster(tuple(who["ids"]), tuple(who["groups"]), tags, who["level"])
+        packed = _unpacked(about["arrays"], held[VALUES])
+        return Part(roster, unpack_tallies(packed[TALLIES]), unpack_ledgers(packed[LEDGERS]), about["facts"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise IntegrityError(f"{folder / FILE}: damaged ({error}); score the shard again") from error
 
 
-def _padded(array: Array) -> bytes:
-    """Return the values of an array, and zeros up to where the next one may begin."""
-    return array.tobytes() + bytes(-array.nbytes % ALIGNED)
+def _room(array: Array) -> int:
+    """Return how many bytes an array takes, up to where the next one may begin."""
+    return array.nbytes + -array.nbytes % ALIGNED
 
 
-def _taken(values: Array, at: int, dtype: np.dtype[Any], shape: tuple[int, ...], folder: Path) -> Array:
-    """Return the array that begins at a place of the values."""
-    size = dtype.itemsize * math.prod(shape)
-    if dtype.kind not in "biuf" or size > len(values) - at:
-        raise IntegrityError(f"{folder / FILE}: {dtype} of shape {shape} is not in its values; score the shard again")
-    return values[at : at + size].view(dtype).reshape(shape)
+def _unpacked(arrays: Mapping[str, Any], values: Array) -> dict[str, dict[str, Array]]:
+    """Return the arrays whose values stand one after another, by kind and name."""
+    found: dict[str, dict[str, Array]] = {TALLIES: {}, LEDGERS: {}}
+    at = 0
+    for kind, held in found.items():
+        for name, kept, shape in arrays[kind]:
+            dtype = np.dtype(kept)
+            size = dtype.itemsize * math.prod(shape)
+            if dtype.kind not in "biuf" or min(shape, default=0) < 0 or size > len(values) - at:
+                raise ValueError(f"{name}: {dtype} of shape {shape} is not in its values")
+            held[name] = values[at : at + size].view(dtype).reshape(shape)
+            at += _room(held[name])
+    return found
 
 
 def folded(parts: Sequence[Part], counted: Mapping[str, Sequence[str]] | None = None) -> Part:

@@ -95,14 +95,13 @@ def read_runs(path: Path, part: int = PART) -> Runs:
     """Read an array file of codes ``(n,)`` as runs; ``part`` frames at a time, which changes only the digest."""
     plain = Plain.open(path)
     _check(plain)
-    room = plain.room(part)
     firsts: list[Array] = []
     codes: list[Array] = []
     marks = [f"{plain.dtype.str}{plain.shape}".encode()]
     before: Array = np.zeros(0, plain.dtype)
-    with plain.opened() as file:
+    with plain.reading(part, past=False) as read:
         for first in range(0, len(plain), part):
-            values = plain.read(file, first, min(first + part, len(plain)), room)
+            values = read(first, min(first + part, len(plain)))
             marks.append(mark(values.view(np.uint8)))
             changes = np.flatnonzero(values[1:] != values[:-1]) + 1
             if not len(before) or before[0] != values[0]:
