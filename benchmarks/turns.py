@@ -30,7 +30,7 @@ from benchmarks.streams import STREAMS
 TURNS, MOST_TURNS = 3, 50
 FILL_S, ENOUGH_S = 5.0, 30.0
 """Seconds that turns fill, and after which none begins."""
-HELD_EVERY_S, BOUT_S = 5.0, 0.5
+HELD_EVERY_S, BOUT_S = 2.0, 0.5
 """Seconds after which a long turn is held, and which the turns of the other one fill then, at least one."""
 PR_SET_PDEATHSIG = 1
 """The number by which Linux is asked to end a process with the one that started it."""

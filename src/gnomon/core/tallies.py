@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -32,6 +32,7 @@ heap.settle()  # whatever tallies works with many arrays that live for a moment
 Array = NDArray[Any]
 SINGLE_ROOM = 12
 """Up to 2**12 rows in a sum, the finer half of a split float fits single precision."""
+_AT_A_TIME = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -141,8 +142,14 @@ class Tallies:
             raise GnomonError("tallies of different layouts cannot be stacked")
         axes = {name: union([part.axes[name] for part in parts]) for name in first.axes}
         aligned = [part.relabel(axes) for part in parts]
-        fields = {f.name: np.concatenate([part.fields[f.name] for part in aligned]) for f in first.layout}
-        return Tallies(first.layout, axes, fields)
+        # Their rows were checked, and what is made of them here is nobody else's: neither is done again.
+        whole = Tallies.__new__(Tallies)
+        whole.layout, whole.axes = first.layout, axes
+        whole.fields = {f.name: np.concatenate([part.fields[f.name] for part in aligned]) for f in first.layout}
+        for array in whole.fields.values():
+            array.setflags(write=False)
+        whole.n_cases = sum(part.n_cases for part in parts)
+        return whole
 
     def relabel(self, axes: Mapping[str, Sequence[str]]) -> Tallies:
         """Return the same tallies over other label sets, which must contain every label with a non-zero entry."""
@@ -321,7 +328,14 @@ def _sum_rows(field: Field, array: Array) -> Array:
     if field.kind == "count":
         _check_room(field, array)
         return np.asarray(array.sum(axis=0, dtype=np.int64))
-    return _exact_sums(field, _flat(array).T.tolist()).reshape(array.shape[1:])
+    return _exact_sums(field, map(_floats, _flat(array).T)).reshape(array.shape[1:])
+
+
+def _floats(column: Array) -> Iterator[float]:
+    """Give numbers as those of Python, few at a time: each takes four times as much memory."""
+    return itertools.chain.from_iterable(
+        column[at : at + _AT_A_TIME].tolist() for at in range(0, len(column), _AT_A_TIME)
+    )
 
 
 def _check_room(field: Field, array: Array) -> None:
@@ -333,11 +347,13 @@ def _rest(field: Field, array: Array) -> Array:
     """Return what rounding took from the exact sum of the rows."""
     if field.kind == "count":
         return np.zeros(())
-    columns = [[*column, -math.fsum(column)] for column in _flat(array).T.tolist()]
-    return _exact_sums(field, columns).reshape(array.shape[1:])
+    columns = _flat(array).T
+    whole = _exact_sums(field, map(_floats, columns))
+    rest = (itertools.chain(_floats(own), (-total,)) for own, total in zip(columns, whole.tolist(), strict=True))
+    return _exact_sums(field, rest).reshape(array.shape[1:])
 
 
-def _exact_sums(field: Field, columns: Sequence[Sequence[float]]) -> Array:
+def _exact_sums(field: Field, columns: Iterable[Iterable[float]]) -> Array:
     try:
         return np.array([math.fsum(column) for column in columns], dtype=np.float64)
     except OverflowError as error:
