@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -19,6 +20,7 @@ FOLDS, SYSTEMS = 50, ("majority", "nearest_mean", "slow.py:Slow", "slow.py:Slow@
 CELLS = FOLDS * len(SYSTEMS)
 EVERY = 2.0
 SLOW = '''
+import os
 import time
 import numpy as np
 
@@ -30,7 +32,7 @@ class Slow:
 
     def fit(self, features, labels, rng):
         with open("LOG", "a") as file:
-            file.write("fit\\n")
+            file.write(f"{os.getppid()}\\n")
         time.sleep(self.nap)
         self.names = np.unique(labels)
         self.means = np.stack([features[labels == name].mean(axis=0) for name in self.names])
@@ -45,14 +47,30 @@ def gnomon(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-def assassin(cluster: Programs, over: threading.Event, killed: list[int]) -> None:
-    """Kill a worker now and then, and start another in its place."""
+def assassin(cluster: Programs, fits: Path, over: threading.Event, killed: list[int]) -> None:
+    """Kill a worker now and then, the one that has just begun a slow fit, and start another in its place."""
     dice = random.Random(5)
     while not over.wait(EVERY):
-        victim = dice.choice(cluster.workers)
+        victim = at_work(cluster, fits) or dice.choice(cluster.workers)
         killed.append(victim.pid)
         cluster.kill(victim)
         cluster.start_worker()
+
+
+def at_work(cluster: Programs, fits: Path) -> subprocess.Popen[bytes] | None:
+    """Wait for a fit to begin, for a second, and return the worker whose process it is in."""
+    before, until = begun(fits), time.monotonic() + 1.0
+    while time.monotonic() < until:
+        for owner in begun(fits)[len(before) :]:
+            if found := [worker for worker in cluster.workers if worker.pid == int(owner)]:
+                return found[0]
+        time.sleep(0.01)
+    return None
+
+
+def begun(fits: Path) -> list[str]:
+    """Return the workers of all slow fits so far; the last line may still be written."""
+    return fits.read_text().split("\n")[:-1] if fits.exists() else []
 
 
 def main() -> None:
@@ -67,7 +85,7 @@ def main() -> None:
         promise.figure("inline, exit code", plain.returncode, "0", plain.returncode == 0)
         (folder / "cluster").mkdir()
         with programs(folder / "cluster") as cluster:
-            killer = threading.Thread(target=assassin, args=(cluster, over, killed))
+            killer = threading.Thread(target=assassin, args=(cluster, folder / "fits", over, killed))
             killer.start()
             address = f"dask://{cluster.address}"
             done = gnomon(folder, *asked, "--executor", address, "--deaths", "20", "--out", "dask")
@@ -84,7 +102,7 @@ def main() -> None:
         once = sum(number == 1 for number in ended.values())
         promise.figure("nodes reported done, each once", once, str(CELLS + 1), once == len(ended) == CELLS + 1)
         died = sum(event["event"] == "died" for event in events)
-        fits = len((folder / "fits").read_text().split())
+        fits = len(begun(folder / "fits"))
         print(f"   {died} attempts told as died with their worker; the scheduler tries some again by itself")
         promise.figure("slow fits begun", fits, f"more than the {2 * FOLDS} cells: kills met work", fits > 2 * FOLDS)
         same = [

@@ -87,39 +87,34 @@ def test_who_wants_the_cache_gets_it(direct):
 
 def test_a_slow_disk_is_read_through_the_cache(direct):
     with opened(direct) as reader:
-        reader.pace.add(disks.TRIED, disks.TRIED / disks.FAST * 1.01)
+        reader.pace.recent.extend([False] * disks.RECENT)
         found = read(reader, 0, SIZE)
-        assert reader.pace.given == disks.TRIED
+        assert reader.pace.given == 0
         assert reader.cached(0, SIZE)
     assert found == direct.read_bytes()
 
 
-def paced(given, share):
-    """What is known of a disk that gave so many bytes at a share of the pace of a fast one."""
+def paced(*shares):
+    """What is known of a disk whose reads had shares of the pace of a fast one."""
     pace = Pace()
-    pace.add(given, given / disks.FAST / share)
+    for share in shares:
+        pace.add(1000, 1000 / disks.FAST / share)
     return pace
 
 
-def test_a_disk_is_judged_by_what_it_gave():
+def test_a_disk_is_judged_by_most_of_its_last_reads():
+    few, most = disks.RECENT // 2, disks.RECENT // 2 + 1
     assert Pace().fast()
-    assert paced(disks.TRIED - 1, 0.001).fast()
-    assert paced(disks.TRIED, 1.01).fast()
-    assert not paced(disks.TRIED, 0.99).fast()
+    assert paced(*[0.1] * (disks.RECENT - 1)).fast()
+    assert not paced(*[0.99] * disks.RECENT).fast()
+    assert paced(*[0.001] * few, *[1.01] * most).fast()
+    assert not paced(*[0.99] * most, *[1000.0] * few).fast()
+    assert paced(*[0.1] * 1000, *[1.01] * most).fast()
 
 
 def test_a_slow_disk_is_tried_again_now_and_then():
-    pace = paced(disks.TRIED, 0.99)
+    pace = paced(*[0.99] * disks.RECENT)
     assert sum(pace.fast() for _ in range(3 * disks.AGAIN)) == 3
-
-
-def test_what_a_disk_was_is_forgotten_in_time():
-    pace = paced(1000 * disks.TRIED, 0.5)
-    assert not pace.fast()
-    for _ in range(20):
-        pace.add(disks.TRIED, disks.TRIED / disks.FAST / 2)
-    assert pace.given <= 9 * disks.TRIED
-    assert pace.fast()
 
 
 def test_one_pace_is_kept_for_all_files_of_a_disk(file, tmp_path):
@@ -144,7 +139,7 @@ def test_a_short_answer_is_completed_the_usual_way(direct, monkeypatch, short):
         monkeypatch.setattr(os, "preadv", some)
         found = read(reader, 100, size)
         assert reader.pace.given == short
-        assert reader.pace.seconds > 0
+        assert len(reader.pace.recent) == 1
     assert found == direct.read_bytes()[100 : 100 + size]
 
 

@@ -17,8 +17,9 @@ import ctypes
 import mmap
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
@@ -33,9 +34,9 @@ BLOCK = 4096
 """Direct reads begin and end at multiples of this, in the file and in memory."""
 FAST = 4e8
 """Bytes per second of one of several readers from which a disk is read past the cache; a SATA bus has 6e8 for all."""
-TRIED = 1 << 25
-"""Bytes that are read from a disk before it is judged; after eight times as many the older ones count half."""
-AGAIN = 64
+RECENT = 15
+"""Reads by which a disk is judged, the last ones: most of them decide, not one that had to wait for long."""
+AGAIN = 16
 """Of so many parts of a slow disk one is read past the cache, to see whether it still is."""
 PROBES = 3
 """Places of a part that are looked up in the cache."""
@@ -67,23 +68,22 @@ def room(size: int) -> Iterator[Bytes]:
 
 @dataclass
 class Pace:
-    """How fast a disk is, read past the cache: bytes and the seconds of all who read them."""
+    """How fast a disk is, read past the cache: whether each of the last reads was fast."""
 
-    given: float = 0.0
-    seconds: float = 0.0
+    recent: deque[bool] = field(default_factory=lambda: deque(maxlen=RECENT))
+    given: int = 0
+    """Bytes that came from it."""
     passed: int = 0
     """Parts that were not read from it because it was slow."""
 
     def add(self, given: int, seconds: float) -> None:
         """Take a read into account."""
         self.given += given
-        self.seconds += seconds
-        if self.given > 8 * TRIED:
-            self.given, self.seconds = self.given / 2, self.seconds / 2
+        self.recent.append(given >= FAST * seconds)
 
     def fast(self) -> bool:
         """Say whether the next part is read from it; True before enough is known, and now and then of a slow one."""
-        if self.given < TRIED or self.given >= FAST * self.seconds:
+        if len(self.recent) < RECENT or 2 * self.recent.count(True) > RECENT:
             return True
         self.passed += 1
         return self.passed % AGAIN == 0
