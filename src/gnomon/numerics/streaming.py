@@ -116,7 +116,7 @@ def _work(
     table = np.zeros((1, 2), np.int64)
     with contextlib.ExitStack() as until:
         read_truth = until.enter_context(truth.reading(PART))
-        read_said = until.enter_context(predictions.reading(PART)) if predictions else None
+        read_said = until.enter_context(predictions.reading(PART)) if predictions is not None else None
         for at, (first, stop) in parts:
             if failed and at > min(list(failed)):
                 continue
