@@ -33,7 +33,7 @@ Bytes = npt.NDArray[np.uint8]
 BLOCK = 4096
 """Direct reads begin and end at multiples of this, in the file and in memory."""
 FAST = 2e8
-"""Bytes per second of one of several readers from which a disk is read past the cache; four on a SATA bus have 1.5e8 each."""
+"""Bytes per second of each reader from which a disk is read past the cache; four on a SATA bus have 1.5e8 each."""
 RECENT = 15
 """Reads by which a disk is judged, the last ones: most of them decide, not one that had to wait for long."""
 AGAIN = 16
