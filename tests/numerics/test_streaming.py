@@ -1,5 +1,12 @@
 """Counts of two array files, in parts and by threads, against ``np.add.at`` over the whole arrays."""
 
+import contextlib
+import os
+import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -116,6 +123,82 @@ def test_the_first_wrong_part_is_named_by_any_number_of_threads(tmp_path, monkey
 
 def test_a_thread_that_is_done_helps_the_others():
     left = [streaming.deque(), streaming.deque([1, 2]), streaming.deque([3, 4, 5])]
-    assert list(streaming._taken(left[0], left)) == [5, 2, 4, 1, 3]
+    assert list(streaming._taken(left[0], left, Event())) == [5, 2, 4, 1, 3]
     left = [streaming.deque([1, 2]), streaming.deque([3])]
-    assert list(streaming._taken(left[0], left)) == [1, 2, 3]
+    assert list(streaming._taken(left[0], left, Event())) == [1, 2, 3]
+
+
+class Late(Event):
+    """Set when it has been asked so often."""
+
+    def __init__(self, asked):
+        super().__init__()
+        self.left = asked
+
+    def is_set(self):
+        self.left -= 1
+        return self.left < 0
+
+
+@pytest.mark.parametrize("threads", [1, 4])
+def test_counting_ends_when_it_is_asked_to_stop(tmp_path, monkeypatch, threads):
+    monkeypatch.setattr(streaming, "PART", 101)
+    sides = saved(tmp_path, "t", np.zeros(101 * 50, np.uint8)), saved(tmp_path, "p", np.zeros(101 * 50, np.uint8))
+    read = []
+    plain = Plain.reading
+
+    @contextlib.contextmanager
+    def watched(self, most):
+        with plain(self, most) as reading:
+            yield lambda first, stop: read.append(first) or reading(first, stop)
+
+    monkeypatch.setattr(Plain, "reading", watched)
+    with pytest.raises(KeyboardInterrupt):
+        streaming.count(*sides, threads=threads, stop=Late(10))
+    assert len(read) <= 2 * 10
+
+
+def test_an_error_in_one_thread_ends_the_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "PART", 101)
+    sides = saved(tmp_path, "t", np.zeros(101 * 500, np.uint8)), saved(tmp_path, "p", np.zeros(101 * 500, np.uint8))
+    marked, stop = [], Event()
+
+    def broken(data):
+        marked.append(len(data))
+        time.sleep(0.001)
+        if len(marked) == 20:
+            raise MemoryError
+        return b""
+
+    monkeypatch.setattr(streaming, "mark", broken)
+    with pytest.raises(MemoryError):
+        streaming.count(*sides, threads=3, stop=stop)
+    seen = len(marked)
+    assert seen < 200, "the others went on to the end"
+    time.sleep(0.05)
+    assert len(marked) == seen, "a thread is at work after all"
+    assert not stop.is_set(), "it is not ours: others may be stopped by it"
+
+
+def test_counting_side_by_side_shares_threads(tmp_path, monkeypatch):
+    """More counts than threads, each of more stretches than there are: all of them end, with the counts of one."""
+    monkeypatch.setattr(streaming, "PART", 101)
+    rng = np.random.default_rng(5)
+    truth, said = rng.integers(0, 7, (2, 101 * 40)).astype(np.uint8)
+    sides = saved(tmp_path, "t", truth), saved(tmp_path, "p", said)
+    alone = streaming.count(*sides, threads=1)
+    with ThreadPoolExecutor(12) as pool:
+        found = list(pool.map(lambda _: streaming.count(*sides, threads=9), range(24)))
+    assert all(np.array_equal(one.table, alone.table) and one.truth == alone.truth for one in found)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_process_that_was_forked_counts_with_threads_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.setattr(streaming, "PART", 101)
+    sides = saved(tmp_path, "t", np.zeros(101 * 9, np.uint8)), saved(tmp_path, "p", np.zeros(101 * 9, np.uint8))
+    streaming.count(*sides, threads=3)
+    child = os.fork()
+    if child == 0:  # as long as it lives it must do nothing of what the tests' process does at its end
+        signal.alarm(30)
+        os._exit(0 if streaming.count(*sides, threads=3).table[0, 1] == 101 * 9 else 3)
+    assert os.waitpid(child, 0)[1] == 0

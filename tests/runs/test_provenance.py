@@ -5,6 +5,7 @@ import os
 import platform
 import shutil
 import subprocess
+import time
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -98,8 +99,7 @@ def test_a_folder_outside_any_checkout_has_no_state(tmp_path, monkeypatch):
 
 
 def test_without_git_there_is_no_state(checkout, monkeypatch):
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setattr(subprocess, "run", _no_program)
+    monkeypatch.setattr(subprocess, "Popen", _no_program)
     assert git_state(checkout) is None
 
 
@@ -107,12 +107,29 @@ def _no_program(*arguments, **options):
     raise FileNotFoundError("git")
 
 
-def test_a_git_that_hangs_has_no_state(tmp_path, monkeypatch):
-    def hang(command, **options):
-        raise subprocess.TimeoutExpired(command, options["timeout"])
+@needs_git
+@pytest.mark.parametrize(("slow", "found"), [("rev-parse", None), ("status", {"dirty": None})])
+def test_a_git_that_hangs_is_not_waited_for(checkout, tmp_path, monkeypatch, slow, found):
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\ncase "$*" in *{slow}*) exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    monkeypatch.setattr(provenance, "PATIENCE", 0.5)
+    commit = git(checkout, "rev-parse", "HEAD") if found else ""
+    begun = time.monotonic()
+    assert git_state(checkout) == (found and {"commit": commit, **found})
+    assert time.monotonic() - begun < 30
 
-    monkeypatch.setattr(subprocess, "run", hang)
-    assert git_state(tmp_path) is None
+
+def test_the_state_of_what_is_loaded_is_asked_for_once(monkeypatch):
+    provenance._source.cache_clear()
+    asked = []
+    monkeypatch.setattr(provenance, "git_state", lambda folder: asked.append(folder))
+    collect()
+    collect()
+    assert asked == [Path(provenance.__file__).parent, Path.cwd(), Path.cwd()]
+    provenance._source.cache_clear()
 
 
 def test_the_processor_has_a_name_where_the_system_does_not_list_it(monkeypatch):

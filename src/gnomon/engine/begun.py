@@ -3,7 +3,7 @@
 A node's function runs inside :func:`doing`. There :func:`begun` is a folder that outlives the process: whoever does the
 same node after a death or an interruption finds in it what was kept, and goes on from there. It goes when the node is
 done, and when it fails by an error, since an error may come from what was kept. :func:`tell` shows a line of progress,
-now and then.
+now and then. :func:`stopping` says whether it should end: an interruption reaches the main thread alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 from gnomon.engine.progress import QUIET, REFRESH
 
@@ -32,6 +33,7 @@ class _Doing:
 
 
 _NOW: ContextVar[_Doing | None] = ContextVar("doing", default=None)
+_STOP: ContextVar[Event | None] = ContextVar("stop", default=None)
 
 
 @contextlib.contextmanager
@@ -59,6 +61,16 @@ def begun() -> Path | None:
     folder = now.store / FOLDER / now.key
     folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+def stoppable(stop: Event) -> None:
+    """Let what is done in this context be stopped by an event."""
+    _STOP.set(stop)
+
+
+def stopping() -> Event:
+    """Return the event at which the node that is being done should end, by raising ``KeyboardInterrupt``."""
+    return _STOP.get() or Event()
 
 
 def tell(text: str) -> None:

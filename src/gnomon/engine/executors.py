@@ -6,16 +6,19 @@ worker is started.
 
 from __future__ import annotations
 
+import contextlib
+import sys
 from dataclasses import dataclass, field
 from multiprocessing.connection import wait
 
 from gnomon.core.errors import InputError
+from gnomon.engine.beside import Beside
 from gnomon.engine.joining import is_cluster, where
 from gnomon.engine.options import EXECUTORS
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import StoreFullError
-from gnomon.engine.work import carry_out
+from gnomon.engine.work import Reply, carry_out
 from gnomon.engine.workers import Place, Worker
 
 POLL = 0.1
@@ -25,7 +28,8 @@ POLL = 0.1
 def execute(schedule: Schedule, executor: str, workers: int) -> None:
     """Work on a schedule until nothing is left to do; raises when interrupted or when the disk is full."""
     if executor == "inline":
-        inline(schedule)
+        with contextlib.redirect_stdout(sys.stderr):  # what the work prints must not mix with machine output
+            inline(schedule)
     elif executor == "processes":
         Pool(schedule, workers).run()
     elif is_cluster(executor):
@@ -57,12 +61,35 @@ def check(plan: Plan, executor: str) -> None:
 
 
 def inline(schedule: Schedule) -> None:
-    """Do one node after another in this process."""
+    """Do one node after another in this process; those that use threads themselves are done side by side."""
     while (node := schedule.take()) is not None:
-        reply = carry_out(schedule.store, schedule.order_of(node))
-        if reply.state == "full":
-            raise StoreFullError(reply.error)
-        schedule.settle(reply)
+        if node.threaded:
+            side_by_side(schedule, node)
+        else:
+            settle(schedule, carry_out(schedule.store, schedule.order_of(node)))
+
+
+def side_by_side(schedule: Schedule, first: Node) -> None:
+    """Do a node, and those that may be done beside it, in threads of this process."""
+    beside = Beside(schedule.store)
+    try:
+        beside.start(schedule.order_of(first))
+        while beside.threads:
+            node = schedule.take(lambda one: one.threaded) if beside.free else None
+            if node is not None:
+                beside.start(schedule.order_of(node))
+            else:
+                settle(schedule, beside.settled())
+    except BaseException:
+        beside.stop()
+        raise
+
+
+def settle(schedule: Schedule, reply: Reply) -> None:
+    """Take in what became of a node; a full disk ends the work."""
+    if reply.state == "full":
+        raise StoreFullError(reply.error)
+    schedule.settle(reply)
 
 
 @dataclass
@@ -116,11 +143,8 @@ class Pool:
         except EOFError:
             self._bury(worker)
             return
-        if reply is None:
-            return
-        if reply.state == "full":
-            raise StoreFullError(reply.error)
-        self.schedule.settle(reply)
+        if reply is not None:
+            settle(self.schedule, reply)
 
     def _bury(self, worker: Worker) -> None:
         """Take in the death of a worker."""

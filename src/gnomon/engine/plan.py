@@ -59,6 +59,10 @@ class Node:
         Raised by its author when the function's meaning changes.
     heavy
         Whether it takes much longer than starting a process; not part of its key.
+    threaded
+        Whether it may be done in any thread, and uses all processors by itself wherever it does not wait for a disk:
+        in one process, such nodes are done side by side, so that one is read while another is stored. It ends when
+        :func:`gnomon.engine.begun.stopping` says so; not part of its key.
     read
         Names of the files of an artefact that are read when results are put together, or :data:`WHOLE`. They come back
         from machines that have a store of their own, as results of cells do; not part of its key.
@@ -74,6 +78,7 @@ class Node:
     context: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     heavy: bool = False
+    threaded: bool = False
     read: tuple[str, ...] = ()
 
     @property

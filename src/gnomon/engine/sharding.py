@@ -77,7 +77,7 @@ def job(
         Plain data that the result does not depend on, such as where a file lies whose content is in the settings by its
         hash; copies of data by address are found in it.
     threaded
-        The function uses all processors by itself.
+        The function uses all processors by itself, as :class:`gnomon.engine.plan.Node` says.
     lazily
         Parts are read whenever they are gone through, so that not all of them are held.
     """
@@ -142,6 +142,7 @@ def _node(
         labels={"system": system, "task": name},
         limits=options.limits(),
         heavy=size > LARGE and not threaded,
+        threaded=threaded,
     )
 
 

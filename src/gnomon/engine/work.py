@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import sys
 import time
 import traceback
 from collections.abc import Mapping
@@ -13,7 +11,7 @@ from typing import Any
 
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load
-from gnomon.engine.begun import doing
+from gnomon.engine.begun import doing, stopping
 from gnomon.engine.plan import Node
 from gnomon.engine.store import Store, StoreFullError
 
@@ -60,19 +58,16 @@ def _where(error: BaseException) -> str:
 
 
 def carry_out(store: Store, order: Order) -> Reply:
-    """Do an order unless its result is there already; never raises."""
+    """Do an order unless its result is there already; raises nothing but ``KeyboardInterrupt``."""
     start = time.perf_counter()
     try:
         with store.lock(order.key):
+            if stopping().is_set():  # while it waited for the lock
+                raise KeyboardInterrupt
             if (not order.fresh or store.made_by(order.key) == order.fresh) and store.check(order.key):
                 return Reply(order.key, "found", time.perf_counter() - start)
             needs = {role: store.path(key) for role, key in order.needs.items()}
-            # What the work prints must not mix with machine output.
-            with (
-                doing(store.folder, order.key, order.name),
-                store.draft(order.key) as out,
-                contextlib.redirect_stdout(sys.stderr),
-            ):
+            with doing(store.folder, order.key, order.name), store.draft(order.key) as out:
                 load(order.function)({**order.arguments, **order.context}, needs, out)
             if order.fresh:
                 store.note(order.key, order.fresh)

@@ -14,10 +14,11 @@ import contextlib
 import itertools
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
+from threading import Event
 
 import numpy as np
 
@@ -34,6 +35,8 @@ PART = 1 << 21
 """Samples that are read at a time."""
 MOST = 4096
 """Classes up to which a table of counts is made."""
+MOST_THREADS = 8
+"""Threads that count: more would want more than a disk or memory gives."""
 SIGNED = 128
 """The first code that a signed byte cannot hold: there it would be negative."""
 
@@ -47,7 +50,14 @@ class Counted:
     predictions: str
 
 
-def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None, threads: int | None = None) -> Counted:
+def count(
+    truth: Plain,
+    predictions: Plain | None,
+    *,
+    ignore: int | None = None,
+    threads: int | None = None,
+    stop: Event | None = None,
+) -> Counted:
     """Count how often each class was predicted as each class.
 
     Parameters
@@ -58,7 +68,10 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work, at most 8; by default two more than there are processors: some wait for a disk.
+        How many threads work, by default one more than there are processors: some wait for a disk. All counting of a
+        process shares :func:`_pool`: what is counted beside it gets what it leaves.
+    stop
+        Counting ends by ``KeyboardInterrupt`` when this is set, in whatever thread it is done.
 
     Raises
     ------
@@ -68,21 +81,23 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     _check(truth, predictions)
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
-    workers = max(1, min(threads or _processors() + 2, len(parts), 8))
+    workers = max(1, min(threads or _processors() + 1, len(parts)))
     flat = _flat(truth, n), None if predictions is None else _flat(predictions, n)
     ends = [len(parts) * place // workers for place in range(workers + 1)]
     left = [deque(range(first, stop)) for first, stop in itertools.pairwise(ends)]
     marks = [(b"", b"")] * len(parts)
     failed: dict[int, InputError] = {}
+    stop = stop or Event()
 
     def work(own: deque[int]) -> Array:
-        return _work(flat, ((at, parts[at]) for at in _taken(own, left)), marks, failed, ignore)
+        return _work(flat, ((at, parts[at]) for at in _taken(own, left, stop)), marks, failed, ignore)
 
     if workers == 1:
         tables = [work(left[0])]
     else:
-        with ThreadPoolExecutor(workers) as pool:
-            tables = list(pool.map(work, left))
+        tables = _together(work, left)
+    if stop.is_set():
+        raise KeyboardInterrupt
     if failed:
         raise failed[min(failed)]
     table = reduce(_sum, tables, np.zeros((1, 2), np.int64))
@@ -90,9 +105,29 @@ def count(truth: Plain, predictions: Plain | None, *, ignore: int | None = None,
     return Counted(table, digest([shapes[0], *(a for a, _ in marks)]), digest([shapes[1], *(b for _, b in marks)]))
 
 
-def _taken(own: deque[int], left: list[deque[int]]) -> Iterator[int]:
+def _together(work: Callable[[deque[int]], Array], stretches: list[deque[int]]) -> list[Array]:
+    """Work on stretches in the threads of this process; when this ends, however it ends, no thread is at them."""
+    own = [_pool(os.getpid()).submit(work, stretch) for stretch in stretches]
+    try:
+        return [one.result() for one in own]
+    except BaseException:
+        for stretch, one in zip(stretches, own, strict=True):
+            stretch.clear()
+            one.cancel()
+        wait(own)
+        raise
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """Return the threads that count in a process; one that was forked has none of those of its parent."""
+    del process
+    return ThreadPoolExecutor(min(_processors() + 2, MOST_THREADS), thread_name_prefix="gnomon counting")
+
+
+def _taken(own: deque[int], left: list[deque[int]], stop: Event) -> Iterator[int]:
     """Give the places of a stretch from its beginning, then, while others have some, of the longest from its end."""
-    while any(left):
+    while any(left) and not stop.is_set():
         with contextlib.suppress(IndexError):  # somebody else may have been faster
             yield own.popleft() if own else max(left, key=len).pop()
 

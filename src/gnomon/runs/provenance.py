@@ -17,12 +17,15 @@ from typing import Any
 
 DEPENDENCIES = ("numpy", "scipy", "numba", "pyarrow", "msgspec", "click", "rich", "torch", "scikit-learn")
 
+PATIENCE = 10.0
+"""Seconds that git has for an answer."""
+
 
 def collect() -> dict[str, Any]:
     """Return what is known of the code and the machine."""
     return {
         "gnomon": version("gnomon"),
-        "source": git_state(Path(__file__).parent),
+        "source": _source(),
         "workspace": git_state(Path.cwd()),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
@@ -40,11 +43,11 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     A package installed into an environment inside somebody's checkout is not part of that checkout: only
     folders that the repository tracks count.
     """
-    commit = _git(folder, "rev-parse", "HEAD")
-    tracked = _git(folder, "ls-files", "--", ".")
+    commit, tracked, changes = _git(
+        folder, ["rev-parse", "HEAD"], ["ls-files", "--", "."], ["status", "--porcelain", "--untracked-files=no"]
+    )
     if not commit or not tracked:
         return None
-    changes = _git(folder, "status", "--porcelain", "--untracked-files=no")
     return {"commit": commit.strip(), "dirty": None if changes is None else bool(changes.strip())}
 
 
@@ -102,10 +105,29 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _git(folder: Path, *arguments: str) -> str | None:
-    command: Sequence[str] = ["git", "-C", str(folder), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)  # noqa: S603
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+@cache
+def _source() -> dict[str, Any] | None:
+    """Return the state of our own code, as it was when it was first asked for; what is loaded stays what it was."""
+    return git_state(Path(__file__).parent)
+
+
+def _git(folder: Path, *questions: Sequence[str]) -> list[str | None]:
+    """Ask git several things at once; return what it says to each, None where it cannot answer."""
+    asked = []
+    for question in questions:
+        command = ["git", "-C", str(folder), *question]
+        try:
+            asked.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))  # noqa: S603
+        except OSError:
+            return [None] * len(questions)
+    return [_answer(one) for one in asked]
+
+
+def _answer(asked: subprocess.Popen[str]) -> str | None:
+    with asked:
+        try:
+            said, _ = asked.communicate(timeout=PATIENCE)
+        except subprocess.TimeoutExpired:
+            asked.kill()
+            return None
+    return said if asked.returncode == 0 else None

@@ -21,6 +21,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.engine import sharding
+from gnomon.engine.begun import stopping
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
 from gnomon.intake import shards
@@ -99,7 +100,7 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
 
     names = arguments["names"] or {}
     sides = shards.Plain.open(truth), shards.Plain.open(Path(predictions)) if predictions is not None else None
-    found = streaming.count(*sides, ignore=names.get("ignore"))
+    found = streaming.count(*sides, ignore=names.get("ignore"), stop=stopping())
     classes = _classes(found.table, names.get("classes"), truth, predictions)
     table = _sized(found.table, len(classes))
     missing = int(table[:, 0].sum())
