@@ -126,14 +126,14 @@ class TestConfusion:
             confusion(truth, prediction, 87, threads=threads)
 
     def test_a_slow_thread_is_waited_for(self, monkeypatch):
-        count, main = bytewise._count_joint, threading.current_thread()
+        count, main = bytewise.count_joint, threading.current_thread()
 
         def slowly(*arguments):
             time.sleep(0.005 if threading.current_thread() is main else 0.2)
             return count(*arguments)
 
         monkeypatch.setattr(bytewise, "_PART", 1 << 10)
-        monkeypatch.setattr(bytewise, "_count_joint", slowly)
+        monkeypatch.setattr(bytewise, "count_joint", slowly)
         truth, prediction = (codes.astype(np.uint8) for codes in labels(8, 20 << 10, 5))
         found = confusion(truth, prediction, 5, threads=2)
         np.testing.assert_array_equal(found, reference(truth, prediction, 5))
@@ -216,7 +216,7 @@ class TestBadCodes:
         codes = np.random.default_rng(0).integers(0, 256, (2, 1 << 14)).astype(np.uint8)
         codes[:, :256] = 255
         table = room[size : 2 * size]
-        largest = bytewise._count_joint(
+        largest = bytewise.count_joint(
             codes[0].ctypes.data, codes[1].ctypes.data, (1 << 14) // 16, k, table.ctypes.data
         )
         assert largest == 255
@@ -378,7 +378,7 @@ from gnomon.numerics import _counted, bytewise, counting
 codes = np.zeros(1 << 16, np.uint8)
 for k in (3, 87, 300):
     counting.confusion(codes, codes, k)
-kernels = bytewise._sum_products, bytewise._count_joint, _counted.count_any
+kernels = bytewise._sum_products, bytewise.count_joint, _counted.count_any
 print(*(sum(kernel.stats.cache_hits.values()) for kernel in kernels))
 """
 

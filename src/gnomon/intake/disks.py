@@ -198,7 +198,8 @@ def _residence(file: int, until: contextlib.ExitStack) -> Callable[[int, int], b
 def _mincore() -> Callable[..., int] | None:
     """Return the function of the C library that tells which pages of a map are in memory."""
     try:
-        found = ctypes.CDLL(None, use_errno=True).mincore
+        # It answers at once; to give up the interpreter's lock for it would be to wait for that lock afterwards.
+        found = ctypes.PyDLL(None).mincore
     except (OSError, AttributeError, TypeError):  # another system
         return None
     found.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.POINTER(ctypes.c_ubyte))

@@ -10,6 +10,7 @@ An array file (``.npy``) is read in parts of a fixed size, so that its size cost
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -202,7 +203,7 @@ class Plain:
     @property
     def row_bytes(self) -> int:
         """Bytes of one row."""
-        return self.dtype.itemsize * int(np.prod(self.shape[1:], dtype=np.int64))
+        return self.dtype.itemsize * math.prod(self.shape[1:])
 
     @contextlib.contextmanager
     def reading(self, most: int, *, past: bool = True) -> Iterator[Callable[[int, int], npt.NDArray[Any]]]:
@@ -210,10 +211,11 @@ class Plain:
 
         What it returns is there until it reads again. ``past`` is that of :func:`gnomon.intake.disks.opened`.
         """
-        with disks.room(most * self.row_bytes) as room, disks.opened(self.path, past=past) as file:
+        row = self.row_bytes
+        with disks.room(most * row) as room, disks.opened(self.path, past=past) as file:
 
             def read(first: int, stop: int) -> npt.NDArray[Any]:
-                held = file.read(self.start + first * self.row_bytes, (stop - first) * self.row_bytes, room)
+                held = file.read(self.start + first * row, (stop - first) * row, room)
                 return held.view(self.dtype).reshape(stop - first, *self.shape[1:])
 
             yield read

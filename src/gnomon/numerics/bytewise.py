@@ -56,11 +56,12 @@ MOST_CLASSES = 252
 LANES = 8
 """Rows in front of the table for agreement."""
 
+STEP = 16
+"""Samples per round of the table kernel: their 16-bit codes fill one 256-bit vector."""
+
 _BYTES = 32  # bytes per vector of the kernel for few classes
 _FLUSH = 127  # vectors that a byte lane survives: each adds at most 2
 _AHEAD = 64  # vectors to fetch ahead: a quarter faster than what the hardware guesses
-_STEP = 16  # samples per round of the table kernel: their 16-bit codes fill one 256-bit vector
-
 _PART = 1 << 19  # samples that a thread takes at a time
 
 
@@ -81,7 +82,7 @@ def few(truth: Bytes, prediction: Bytes, k: int) -> tuple[Counts, int]:
 
 def many(truth: Bytes, prediction: Bytes, k: int, threads: int = 1) -> tuple[Counts, int]:
     """Confusion of 1 to ``MOST_CLASSES`` classes and the largest code; fewer than 2**32 samples."""
-    parts = deque(_whole_vectors(truth, prediction, _STEP, _PART if threads > 1 else truth.size + 1))
+    parts = deque(_whole_vectors(truth, prediction, STEP, _PART if threads > 1 else truth.size + 1))
     tables = np.zeros((threads, k + LANES, k), np.uint32)
     largest: list[int] = []
     helpers = [Thread(target=_work, args=(parts, counts, largest)) for counts in tables[1:]]
@@ -90,11 +91,15 @@ def many(truth: Bytes, prediction: Bytes, k: int, threads: int = 1) -> tuple[Cou
     _work(parts, tables[0], largest)
     for helper in helpers:
         helper.join()
-    counts = tables.sum(axis=0, dtype=np.int64)
-    table = counts[LANES:]
-    table.flat[:: k + 1] += counts[:LANES].sum(axis=0)
-    table[0, 0] -= -truth.size % _STEP
-    return table, max(largest, default=0)
+    return table_of(tables.sum(axis=0, dtype=np.int64), -truth.size % STEP), max(largest, default=0)
+
+
+def table_of(counts: NDArray[Any], padded: int) -> Counts:
+    """Return the confusion of what :func:`count_joint` counted, without the samples that filled up the last vector."""
+    table = counts[LANES:].astype(np.int64)
+    table.flat[:: table.shape[1] + 1] += counts[:LANES].sum(axis=0, dtype=np.int64)
+    table[0, 0] -= padded
+    return table
 
 
 def _work(parts: deque[tuple[Bytes, Bytes]], counts: NDArray[np.uint32], largest: list[int]) -> None:
@@ -103,7 +108,7 @@ def _work(parts: deque[tuple[Bytes, Bytes]], counts: NDArray[np.uint32], largest
     with suppress(IndexError):
         while True:
             t, p = parts.popleft()
-            largest.append(_count_joint(t.ctypes.data, p.ctypes.data, t.size // _STEP, k, table))
+            largest.append(count_joint(t.ctypes.data, p.ctypes.data, t.size // STEP, k, table))
 
 
 def _whole_vectors(truth: Bytes, prediction: Bytes, width: int, part: int) -> Iterator[tuple[Bytes, Bytes]]:
@@ -129,7 +134,8 @@ def _sum_products(truth: int, prediction: int, steps: int, sums: int) -> int:
 
 
 @jit
-def _count_joint(truth: int, prediction: int, steps: int, k: int, table: int) -> int:
+def count_joint(truth: int, prediction: int, steps: int, k: int, table: int) -> int:
+    """Count whole vectors at two addresses, at least one, in ``(k + LANES, k)`` counts; return the largest code."""
     return int(_joint_of(truth, prediction, steps, k, table))
 
 
@@ -170,12 +176,12 @@ def _joint_of(_: Any, truth: Any, prediction: Any, steps: Any, classes: Any, tab
         steps = arguments[2]
         cells = builder.inttoptr(arguments[4], I32.as_pointer())
         words_at = _joint_words(builder, arguments[0], arguments[1], arguments[3])
-        largest, words = words_at(I64(0), splat(ir.VectorType(I8, _STEP), 0))
+        largest, words = words_at(I64(0), splat(ir.VectorType(I8, STEP), 0))
         loop = Loop(builder, steps, [largest, *words])
         # The next codes are computed while the current ones are counted; the last round computes its own again.
         following = smaller(builder, builder.add(loop.index, I64(1)), builder.sub(steps, I64(1)))
         largest, words = words_at(following, loop.carried[0])
-        for position in range(_STEP):
+        for position in range(STEP):
             word = loop.carried[1 + position // 4]
             cell = builder.and_(builder.lshr(word, I64(position % 4 * 16)), I64(0xFFFF))
             pointer = builder.gep(cells, [cell])
@@ -187,11 +193,11 @@ def _joint_of(_: Any, truth: Any, prediction: Any, steps: Any, classes: Any, tab
 
 def _joint_words(builder: Any, truth: Any, prediction: Any, classes: Any) -> Function:
     """Return what emits the joint codes of vector ``index``, four to a word, and updates the largest byte."""
-    vector, wide = ir.VectorType(I8, _STEP), ir.VectorType(I16, _STEP)
+    vector, wide = ir.VectorType(I8, STEP), ir.VectorType(I16, STEP)
     pointers = [builder.inttoptr(address, vector.as_pointer()) for address in (truth, prediction)]
     k = spread(builder, builder.trunc(classes, I16), wide)
     last = spread(builder, builder.trunc(builder.sub(classes, I64(1)), I8), vector)
-    lanes = builder.mul(k, ir.Constant(wide, [position % LANES for position in range(_STEP)]))
+    lanes = builder.mul(k, ir.Constant(wide, [position % LANES for position in range(STEP)]))
     table_start = builder.mul(k, splat(wide, LANES))
 
     def words_at(index: Any, largest: Any) -> tuple[Any, list[Any]]:
@@ -201,7 +207,7 @@ def _joint_words(builder: Any, truth: Any, prediction: Any, classes: Any) -> Fun
         row, column = builder.zext(t, wide), builder.zext(p, wide)
         joint = builder.add(builder.mul(row, k), builder.add(column, table_start))
         joint = builder.select(builder.icmp_unsigned("==", t, p), builder.add(row, lanes), joint)
-        words = builder.bitcast(joint, ir.VectorType(I64, _STEP // 4))
-        return largest, [builder.extract_element(words, I32(word)) for word in range(_STEP // 4)]
+        words = builder.bitcast(joint, ir.VectorType(I64, STEP // 4))
+        return largest, [builder.extract_element(words, I32(word)) for word in range(STEP // 4)]
 
     return words_at

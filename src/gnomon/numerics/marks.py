@@ -23,14 +23,18 @@ from numpy.typing import NDArray
 from gnomon.core.compiling import jit
 from gnomon.numerics.vectors import I32, I64, Loop, emit, splat, value_at
 
+Bytes = NDArray[np.uint8]
+Words = NDArray[np.uint64]
+
 _LANES, _ROUNDS = 8, 16
-_WORD = (1 << 64) - 1
+BLOCK = _LANES * _ROUNDS * 8
+"""Bytes after which lanes are stirred."""
 _PRIME = 0x9E3779B185EBCA87
 _KEYS = np.random.Generator(np.random.PCG64(20261)).integers(0, 1 << 64, _LANES * _ROUNDS, dtype=np.uint64)
 """Constants of places; any will do that look like chance."""
 
 
-def mark(data: NDArray[np.uint8]) -> bytes:
+def mark(data: Bytes) -> bytes:
     """Return the mark of bytes, eight bytes.
 
     Parameters
@@ -44,24 +48,44 @@ def mark(data: NDArray[np.uint8]) -> bytes:
     False
     """
     data = np.ascontiguousarray(data, np.uint8)
-    block = _LANES * _ROUNDS * 8
-    blocks = data.size // block
-    lanes = _KEYS[:_LANES].copy()
-    if blocks:
-        _stir(data.ctypes.data, blocks, _KEYS.ctypes.data, lanes.ctypes.data)
-    rest = np.zeros(block, np.uint8)
-    rest[: data.size - blocks * block] = data[blocks * block :]
-    _stir(rest.ctypes.data, 1, _KEYS.ctypes.data, lanes.ctypes.data)
-    found = data.size * _PRIME & _WORD
-    for lane in lanes.tolist():
-        found = (found ^ lane) * _PRIME & _WORD
-        found ^= found >> 32
-    return found.to_bytes(8, "little")
+    whole = data.size // BLOCK * BLOCK
+    rest = np.zeros(BLOCK, np.uint8)
+    rest[: data.size - whole] = data[whole:]
+    keys, lanes = beginning(1)
+    return as_bytes(stirred(data.ctypes.data, data.size, rest, keys, lanes[0]))
+
+
+def beginning(sides: int) -> tuple[Words, Words]:
+    """Return the keys, and lanes for some sides, as they are before anything is taken into them."""
+    return _KEYS, np.tile(_KEYS[:_LANES], (sides, 1))
+
+
+def as_bytes(word: Any) -> bytes:
+    """Return the bytes of a mark."""
+    return int(word).to_bytes(8, "little")
 
 
 @jit
-def _stir(words: int, blocks: int, keys: int, lanes: int) -> None:
-    _stir_blocks(words, blocks, keys, lanes)
+def stirred(words: int, size: int, rest: Bytes, keys: Words, lanes: Words) -> Any:
+    """Return the mark of bytes at an address, as a word.
+
+    Parameters
+    ----------
+    words, size
+        Address and number of the bytes, of which those of whole blocks are read.
+    rest
+        What is left of them, filled up with zeros to a block.
+    keys, lanes
+        As they are at the :func:`beginning`; shape of lanes ``(8,)``.
+    """
+    if size >= BLOCK:
+        _stir_blocks(words, size // BLOCK, keys.ctypes.data, lanes.ctypes.data)
+    _stir_blocks(rest.ctypes.data, 1, keys.ctypes.data, lanes.ctypes.data)
+    found = np.uint64(size) * np.uint64(_PRIME)
+    for lane in lanes:
+        found = (found ^ lane) * np.uint64(_PRIME)
+        found ^= found >> np.uint64(32)
+    return found
 
 
 @emit

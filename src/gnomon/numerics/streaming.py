@@ -28,6 +28,7 @@ from gnomon.core.tallies import Array
 from gnomon.intake.shards import Plain
 from gnomon.numerics.bytewise import MOST_CLASSES, few, many
 from gnomon.numerics.marks import mark
+from gnomon.numerics.onepass import marked_and_counted
 
 Sides = tuple[Plain, Plain | None]
 
@@ -37,6 +38,8 @@ MOST = 4096
 """Classes up to which a table of counts is made."""
 MOST_THREADS = 8
 """Threads that count: more would want more than a disk or memory gives."""
+FEWEST = 4
+"""Classes from which a table is looked up; fewer are counted by sums, which is faster by far."""
 SIGNED = 128
 """The first code that a signed byte cannot hold: there it would be negative."""
 
@@ -157,12 +160,29 @@ def _work(
                 continue
             try:
                 t = read_truth(first, stop)
-                p = read_said(first, stop) if read_said else np.full(len(t), -1, np.int8)
-                marks[at] = mark(t.view(np.uint8)), mark(p.view(np.uint8)) if read_said else b""
-                table = _added(table, t, p, sides, first, ignore)
+                if read_said is None:
+                    marks[at] = mark(t.view(np.uint8)), b""
+                    table = _added(table, t, np.full(len(t), -1, np.int8), sides, first, ignore)
+                else:
+                    table, marks[at] = _passed(table, t, read_said(first, stop), sides, first, ignore)
             except InputError as error:
                 failed[at] = error
     return table
+
+
+def _passed(
+    table: Array, t: Array, p: Array, sides: Sides, first: int, ignore: int | None
+) -> tuple[Array, tuple[bytes, bytes]]:
+    """Return a table with the counts of a part added to it, and the marks of both sides of the part."""
+    a, b = t.view(np.uint8), p.view(np.uint8)
+    k = len(table)
+    if ignore is None and _are_bytes(t, p, table) and FEWEST <= k <= MOST_CLASSES:
+        *marks, counts, largest = marked_and_counted(a, b, k)
+        if largest < k and not _negative(largest, t, p):
+            return _sum(table, _beside(counts)), (marks[0], marks[1])
+    else:
+        marks = [mark(a), mark(b)]
+    return _added(table, t, p, sides, first, ignore), (marks[0], marks[1])
 
 
 def _added(table: Array, t: Array, p: Array, sides: Sides, first: int, ignore: int | None) -> Array:
@@ -175,10 +195,10 @@ def _added(table: Array, t: Array, p: Array, sides: Sides, first: int, ignore: i
 
 def _counts(t: Array, p: Array, sides: Sides, first: int, before: Array) -> Array:
     """Count one part; as many classes as were met before are expected again, and samples without a prediction too."""
-    if t.dtype.itemsize == p.dtype.itemsize == 1 and sides[1] is not None and not before[:, 0].any():
+    if sides[1] is not None and _are_bytes(t, p, before):
         table = _byte_counts(t, p, len(before))
         if table is not None:
-            return np.concatenate([np.zeros((len(table), 1), np.int64), table], axis=1)
+            return _beside(table)
     low = int(p.min()) if p.dtype.kind == "i" else 0
     k = max(int(t.max()), int(p.max())) + 1
     if k > MOST or int(t.min()) < 0 or low < -1:
@@ -192,13 +212,28 @@ def _byte_counts(t: Array, p: Array, known: int) -> Array | None:
     a, b = t.view(np.uint8), p.view(np.uint8)
     k = known if known <= MOST_CLASSES else 1
     while k <= MOST_CLASSES:
-        table, largest = few(a, b, k) if k <= 3 else many(a, b, k, 1)
-        if largest >= SIGNED and any(side.dtype.kind == "i" and side.min() < 0 for side in (t, p)):
+        table, largest = few(a, b, k) if k < FEWEST else many(a, b, k, 1)
+        if _negative(largest, t, p):
             return None
         if largest < k:
             return table
         k = largest + 1
     return None
+
+
+def _are_bytes(t: Array, p: Array, before: Array) -> bool:
+    """Say whether codes are bytes, and likely to be of classes: none before them was without a prediction."""
+    return t.dtype.itemsize == p.dtype.itemsize == 1 and not before[:, 0].any()
+
+
+def _negative(largest: int, t: Array, p: Array) -> bool:
+    """Say whether a code is negative, of which the largest, read without sign, is known."""
+    return largest >= SIGNED and any(side.dtype.kind == "i" and side.min() < 0 for side in (t, p))
+
+
+def _beside(table: Array) -> Array:
+    """Return counts with a column in front, of samples without a prediction: none."""
+    return np.concatenate([np.zeros((len(table), 1), np.int64), table], axis=1)
 
 
 def _reject(t: Array, p: Array, sides: Sides, first: int) -> None:
