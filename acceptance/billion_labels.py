@@ -33,8 +33,8 @@ import json, os, sys, time
 begun = time.perf_counter()
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 import gnomon
-from acceptance.billion_labels import TURNS, direct_read, dropped, from_disk, plain_read
-from benchmarks.turns import peak_mb
+from acceptance.billion_labels import TURNS, direct_read, dropped, plain_read
+from benchmarks.turns import disk_mb, peak_mb
 folder = sys.argv[1]
 def score(name=""):
     sides = f"{folder}/{name}truth", {"mine": f"{folder}/{name}said"}
@@ -43,10 +43,10 @@ score("small-")
 loaded = time.perf_counter() - begun
 found = {"loaded": loaded}
 def timed(key, work):
-    before, begun = from_disk(), time.perf_counter()
+    before, begun = 1e6 * disk_mb(), time.perf_counter()
     result = work()
     found[key] = time.perf_counter() - begun
-    found[key + " from disk"] = from_disk() - before
+    found[key + " from disk"] = 1e6 * disk_mb() - before
     return result
 result = score()
 plain_read(folder)
@@ -115,12 +115,6 @@ def check(folder: str, total: int) -> None:
     """Refuse a read that was not of everything."""
     if total != (wanted := sum(path.stat().st_size for path in files(folder))):
         raise ValueError(f"{total:,} of {wanted:,} bytes were read")
-
-
-def from_disk() -> int:
-    """Return how many bytes this process has read from disks."""
-    lines = Path("/proc/self/io").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes"))
 
 
 def made(folder: Path, labels: int, shards: int, prefix: str = "") -> float:

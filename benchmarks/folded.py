@@ -221,7 +221,7 @@ def folded(tallies: Iterator[Any], measures: Any, count: str) -> int:
     """Score the sum of tallies by all measures of a family; return what they counted."""
     from gnomon.core.tallies import Tallies
 
-    total = Tallies.stack(list(tallies)).total()
+    total = Tallies.stack(tallies).total()
     for measure in measures:
         measure.score(total, measure.freeze(total))
     return int(total[count].sum())

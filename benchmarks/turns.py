@@ -40,11 +40,12 @@ CACHES = 1 << 27
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn: seconds without those that it was held for, CPU seconds, peak of memory, units scored."""
+    """One turn: seconds without those that it was held for, CPU seconds, peak of memory, what came from disks, units."""
 
     seconds: float
     cpu_s: float
     peak_mb: float
+    disk_mb: float
     scored: int
 
 
@@ -111,7 +112,7 @@ class Scorer:
             raise BenchmarkError(f"{self._what}: {self._told.read().decode(errors='replace').strip()[-2000:]}")
         found: dict[str, Any] = json.loads(answer)
         seconds = worked(found["begun"], found["ended"], self._holds)
-        return Turn(seconds, found["cpu_s"], found["peak_mb"], found["scored"])
+        return Turn(seconds, found["cpu_s"], found["peak_mb"], found["disk_mb"], found["scored"])
 
     def turn(self) -> Turn:
         """Take a turn."""
@@ -182,6 +183,12 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
 
 
+def disk_mb() -> float:
+    """Return what this process has read from disks so far."""
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:")) / 1e6
+
+
 def empty_caches() -> None:
     """Fill the caches of the processor with something else, and begin to measure the peak of memory anew."""
     np.ones(CACHES, np.uint8)
@@ -196,10 +203,10 @@ def serve(name: str, small: Path, data: Path) -> None:
     stream.score(small)
     for _ in sys.stdin:
         empty_caches()
-        begun, cpu = time.monotonic(), time.process_time()
+        read, begun, cpu = disk_mb(), time.monotonic(), time.process_time()
         scored = stream.score(data)
-        ended, cpu_s = time.monotonic(), time.process_time() - cpu
-        print(json.dumps({"begun": begun, "ended": ended, "cpu_s": cpu_s, "peak_mb": peak_mb(), "scored": scored}))
+        found = {"begun": begun, "ended": time.monotonic(), "cpu_s": time.process_time() - cpu, "scored": scored}
+        print(json.dumps({**found, "peak_mb": peak_mb(), "disk_mb": disk_mb() - read}))
         sys.stdout.flush()
 
 

@@ -105,7 +105,8 @@ def _content(path):
 
 def test_a_point_is_measured_in_data_that_are_gone_after_it(tmp_path):
     found = growth.point("points", TINY, tmp_path)
-    assert found.keys() == {"seconds", "cpu_s", "peak_mb", "turns"}
+    assert found.keys() == {"seconds", "cpu_s", "peak_mb", "disk_mb", "turns", "data_in"}
+    assert found["data_in"] == "disk", "where it was told to go"
     assert found["seconds"] > 0
     assert 10 < found["peak_mb"] < 2000
     assert turns.TURNS <= found["turns"] <= turns.MOST_TURNS
@@ -128,10 +129,25 @@ def test_what_does_not_fit_on_the_disk_is_not_begun(tmp_path, monkeypatch):
         growth.check_room(STREAMS["ward"], 100_000_000, tmp_path)
 
 
+def test_data_go_into_memory_where_they_leave_room(tmp_path, monkeypatch):
+    ward = STREAMS["ward"]
+    monkeypatch.setattr(growth, "MEMORY", tmp_path)
+    monkeypatch.setattr(growth.shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(1e15))
+    monkeypatch.setattr(growth, "WORKING", 0)
+    monkeypatch.setattr(growth, "SPARE", 0)
+    assert growth.in_memory(ward, 1000) == tmp_path
+    assert growth.in_memory(ward, 10**12) is None, "more than there is memory"
+    monkeypatch.setattr(growth.shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(1e9))
+    assert growth.in_memory(ward, 1000) is None
+    monkeypatch.undo()
+    monkeypatch.setattr(growth, "MEMORY", tmp_path / "no such place")
+    assert growth.in_memory(ward, 1000) is None
+
+
 def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
     asked = []
     found = {"seconds": 1.0, "cpu_s": 1.0, "peak_mb": 1.0, "turns": 3}
-    monkeypatch.setattr(growth, "point", lambda name, n, folder: asked.append((name, n)) or dict(found))
+    monkeypatch.setattr(growth, "point", lambda name, n: asked.append((name, n)) or dict(found))
     list(growth.rows(Context(Path(), tmp_path, quick=True)))
     assert {n for _, n in asked} == {10_000, 100_000}
     asked.clear()
@@ -153,7 +169,7 @@ def test_a_curve_is_measured_anew_in_place_of_what_is_stored(tmp_path, monkeypat
     old = [grown(name, 10_000, 1.0) for name in ("labels-codes", "points", "sets")]
     storing.store(storing.record("growth", old, [0.1, 0.2, 0.3], quick=False), tmp_path)
     found = {"seconds": 2.0, "cpu_s": 1.0, "peak_mb": 1.0, "turns": 3}
-    monkeypatch.setattr(growth, "point", lambda name, n, folder: dict(found))
+    monkeypatch.setattr(growth, "point", lambda name, n: dict(found))
     growth.again("points", tmp_path)
     rows = storing.stored(tmp_path)["growth"]["rows"]
     measured = [(row["measure"], row["n"], row["ours_s"]) for row in rows]

@@ -84,11 +84,11 @@ class Told:
 
     def end(self):
         self.log.append(f"{self.name} ends")
-        return Turn(self.seconds, 1.0, 1.0, 1)
+        return Turn(self.seconds, 1.0, 1.0, 0.0, 1)
 
     def turn(self):
         self.log.append(f"{self.name} takes a turn")
-        return Turn(self.seconds, 1.0, 1.0, 1)
+        return Turn(self.seconds, 1.0, 1.0, 0.0, 1)
 
 
 def test_a_long_turn_is_held_while_the_other_takes_its_own():

@@ -167,6 +167,18 @@ def test_stacking_aligns_rows_by_label():
     assert stacked.fields["n"].tolist() == [3, 9]
 
 
+@pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 200])
+def test_tallies_that_come_one_after_another_are_stacked_as_a_list_is(n):
+    rng = np.random.default_rng(n)
+    parts = [counts(rng.integers(0, 9, (1, 2)), [1], (f"{i % 70}", f"x{i}")) for i in range(n)]
+    assert Tallies.stack(iter(parts)) == Tallies.stack(parts)
+
+
+def test_nothing_that_comes_is_nothing_to_stack():
+    with pytest.raises(GnomonError, match="nothing to stack"):
+        Tallies.stack(iter(()))
+
+
 def test_stacking_sorts_numeric_labels_as_numbers():
     stacked = Tallies.stack([counts([[1, 2]], [3], ("10", "9")), counts([[4, 5]], [9], ("-1", "x"))])
     assert stacked.axes["class"] == ("-1", "9", "10", "x")

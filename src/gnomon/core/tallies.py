@@ -33,6 +33,8 @@ Array = NDArray[Any]
 SINGLE_ROOM = 12
 """Up to 2**12 rows in a sum, the finer half of a split float fits single precision."""
 _AT_A_TIME = 1 << 16
+GATHERED = 64
+"""Tallies that come one after another and are put together at a time."""
 
 
 @dataclass(frozen=True)
@@ -133,8 +135,13 @@ class Tallies:
     __hash__ = None  # type: ignore[assignment]
 
     @staticmethod
-    def stack(parts: Sequence[Tallies]) -> Tallies:
-        """Put the rows of several tallies under one another, aligned by label."""
+    def stack(parts: Iterable[Tallies]) -> Tallies:
+        """Put the rows of several tallies under one another, aligned by label.
+
+        Tallies that are made one after another are best handed over as they come, by a generator: some of them at a
+        time are put together, so that what is kept of them does not spread over the memory that making them uses.
+        """
+        parts = parts if isinstance(parts, Sequence) else _gathered(parts)
         if not parts:
             raise GnomonError("nothing to stack: expected at least one tally")
         first = parts[0]
@@ -257,6 +264,15 @@ class Tallies:
             total, rest = _sum_rows(field, array), _rest(field, array)
             fields[field.name] = _minus(total, rest, array) if field.kind == "sum" else total - array
         return Totals(fields, self.axes, (self.n_cases,))
+
+
+def _gathered(parts: Iterable[Tallies]) -> list[Tallies]:
+    """Return tallies that come one after another, :data:`GATHERED` of them as one."""
+    own = iter(parts)
+    kept: list[Tallies] = []
+    while some := list(itertools.islice(own, GATHERED)):
+        kept.append(Tallies.stack(some) if len(some) > 1 else some[0])
+    return kept
 
 
 def union(label_sets: Sequence[Sequence[str]]) -> tuple[str, ...]:

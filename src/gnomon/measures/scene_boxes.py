@@ -115,7 +115,7 @@ class BoxMeasure(Measure):
         """Match many scenes at once: the rows that :meth:`tally` gives, under one another."""
         pair = scenes.pair
         if pair is None:
-            return Tallies.stack([self.tally(truth, prediction) for truth, prediction in scenes])
+            return Tallies.stack(self.tally(truth, prediction) for truth, prediction in scenes)
         fields = _counted(pair, pair.matched(self.iou, self.matching), len(scenes))
         return Tallies(LAYOUT, {"class": tuple(pair.labels)}, fields)
 
