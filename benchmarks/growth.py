@@ -79,7 +79,7 @@ def row(name: str, n: int, found: dict[str, Any]) -> Row:
 
 
 def point(name: str, n: int, folder: Path | None = None, compared: int = COMPARED) -> dict[str, Any]:
-    """Measure one size of one stream, in data of its own, which go into ``folder`` if given, and are deleted after it."""
+    """Measure one size of one stream, in data of its own, in ``folder`` if given, that are deleted after it."""
     stream = STREAMS[name]
     memory = None if folder else in_memory(stream, n)
     with tempfile.TemporaryDirectory(dir=folder or memory) as held:

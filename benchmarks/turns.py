@@ -40,7 +40,7 @@ CACHES = 1 << 27
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn: seconds without those that it was held for, CPU seconds, peak of memory, what came from disks, units."""
+    """One turn: seconds without those that it was held for, CPU seconds, memory, what came from disks, units."""
 
     seconds: float
     cpu_s: float

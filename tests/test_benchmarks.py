@@ -137,7 +137,7 @@ def test_data_go_into_memory_where_they_leave_room(tmp_path, monkeypatch):
     monkeypatch.setattr(growth, "SPARE", 0)
     assert growth.in_memory(ward, 1000) == tmp_path
     assert growth.in_memory(ward, 10**12) is None, "more than there is memory"
-    monkeypatch.setattr(growth.shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(1e9))
+    monkeypatch.setattr(growth.shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(1e4))
     assert growth.in_memory(ward, 1000) is None
     monkeypatch.undo()
     monkeypatch.setattr(growth, "MEMORY", tmp_path / "no such place")
