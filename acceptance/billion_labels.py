@@ -34,7 +34,7 @@ begun = time.perf_counter()
 os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:2])
 import gnomon
 from acceptance.billion_labels import TURNS, direct_read, dropped, plain_read
-from benchmarks.turns import disk_mb, peak_mb
+from benchmarks.turns import from_disks, peak_mb
 folder = sys.argv[1]
 def score(name=""):
     sides = f"{folder}/{name}truth", {"mine": f"{folder}/{name}said"}
@@ -43,10 +43,10 @@ score("small-")
 loaded = time.perf_counter() - begun
 found = {"loaded": loaded}
 def timed(key, work):
-    before, begun = 1e6 * disk_mb(), time.perf_counter()
+    before, begun = from_disks(), time.perf_counter()
     result = work()
     found[key] = time.perf_counter() - begun
-    found[key + " from disk"] = 1e6 * disk_mb() - before
+    found[key + " from disk"] = from_disks() - before
     return result
 result = score()
 plain_read(folder)

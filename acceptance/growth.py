@@ -1,8 +1,8 @@
 """A hundred times as many units take at most 110 times as long, for every measure that takes data part by part.
 
 ``python -m acceptance.growth [NAME...]``. Each point is that of the benchmark ``growth``: a process of its own that
-scores shards on disk, warm, from 1e6 to 1e8 units, with a peak of memory below 1 GB. The few are scored in the same
-minutes as the many, which are held meanwhile: machines change their pace.
+scores shards of data that lie in memory (where there is room), warm, from 1e6 to 1e8 units, with a peak of memory below
+1 GB. The few are scored in the same minutes as the many, which are held meanwhile: machines change their pace.
 """
 
 import argparse

@@ -1,17 +1,18 @@
 """Growth of every measure that takes data part by part, from 1e4 to 1e8 units or 1e9: seconds, CPU, peak memory.
 
 There is no peer. The data of :mod:`benchmarks.streams` are written into a folder, scored from there, and deleted. They
-lie in memory (``/dev/shm``) where there is room: a system may drop files from its cache at any time, and some drop what
-was not read for a minute, which slows down a long turn and never a short one. ``data_in`` says where they were, and
-``disk_mb`` how much a turn read from a disk. Each
-point is a process of its own, which first scores a little of the same, so that loading and compiling are not counted;
-``ours_s`` is the mean of its turns, of which there are as many as fill five seconds, 3 to 50 after one that does not
-count, and fewer only where they would begin after 30 seconds. Not the best, nor the middle one: a long turn has the
-good and the bad moments of a machine in it, and so should what it is compared with. From 1e8 on a hundredth of the data
-is scored in the same minutes (:mod:`benchmarks.turns`), and ``times`` says how many times as long all of it takes.
-``cpu_s`` is the mean CPU time of these turns, all threads counted; ``peak_mb`` the largest memory of the process during
-a turn (VmHWM). The caches of the processor are emptied before each turn: into them only the smallest data would fit. A
-point whose units were not all scored is an error, not a row.
+lie in memory (``/dev/shm``) where there is room and ``TMPDIR`` does not say otherwise: a system may drop files from its
+cache at any time, and some drop what was not read for a minute, which slows down a long turn and never a short one.
+``data_in`` says where they were, and ``disk_mb`` how much a turn read from a disk.
+
+Each point is a process of its own, which first scores a little of the same, so that loading and compiling are not
+counted; ``ours_s`` is the mean of its turns, of which there are as many as fill five seconds, 3 to 50 after one that
+does not count, and fewer only where they would begin after 30 seconds. Not the best, nor the middle one: a long turn
+has the good and the bad moments of a machine in it, and so should what it is compared with. From 1e8 on a hundredth of
+the data is scored in the same minutes (:mod:`benchmarks.turns`), and ``times`` says how many times as long all of it
+takes. ``cpu_s`` is the mean CPU time of these turns, all threads counted; ``peak_mb`` the largest memory of the process
+during a turn (VmHWM). The caches of the processor are emptied before each turn: into them only the smallest data would
+fit. A point whose units were not all scored is an error, not a row.
 
 ``python -m benchmarks.growth NAME N`` measures one point, of any size; without a size, the whole curve is measured
 anew, in place of the one that is stored.
@@ -90,7 +91,7 @@ def point(name: str, n: int, folder: Path | None = None, compared: int = COMPARE
         os.sync()  # what was written is not still being written while it is scored
         with Scorer(name, data / "small", data / "many") as many:
             if "few" not in made:
-                return {**mean(name, alone(many), made["many"]), "data_in": "memory" if memory else "disk"}
+                return {**mean(name, alone(many), made["many"]), "data_in": "memory" if memory else "temporary files"}
             with Scorer(name, data / "small", data / "few") as few:
                 long, short = in_the_same_minutes(many, few)
     found, beside = mean(name, long, made["many"]), mean(name, short, made["few"])
@@ -99,7 +100,7 @@ def point(name: str, n: int, folder: Path | None = None, compared: int = COMPARE
         "times": found["seconds"] / beside["seconds"],
         "few_s": beside["seconds"],
         "few_turns": beside["turns"],
-        "data_in": "memory" if memory else "disk",
+        "data_in": "memory" if memory else "temporary files",
     }
 
 
@@ -118,6 +119,8 @@ def mean(name: str, turns: Sequence[Turn], units: int) -> dict[str, Any]:
 
 def in_memory(stream: Stream, n: int) -> Path | None:
     """Return the file system that lies in memory, where the data fit into it and leave room for who scores them."""
+    if os.environ.get("TMPDIR"):
+        return None
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         available = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")) * 1024

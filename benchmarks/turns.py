@@ -183,10 +183,10 @@ def peak_mb() -> float:
     return next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6
 
 
-def disk_mb() -> float:
-    """Return what this process has read from disks so far."""
+def from_disks() -> int:
+    """Return the bytes that this process has read from disks so far."""
     lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:")) / 1e6
+    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
 
 
 def empty_caches() -> None:
@@ -203,10 +203,10 @@ def serve(name: str, small: Path, data: Path) -> None:
     stream.score(small)
     for _ in sys.stdin:
         empty_caches()
-        read, begun, cpu = disk_mb(), time.monotonic(), time.process_time()
+        read, begun, cpu = from_disks(), time.monotonic(), time.process_time()
         scored = stream.score(data)
         found = {"begun": begun, "ended": time.monotonic(), "cpu_s": time.process_time() - cpu, "scored": scored}
-        print(json.dumps({**found, "peak_mb": peak_mb(), "disk_mb": disk_mb() - read}))
+        print(json.dumps({**found, "peak_mb": peak_mb(), "disk_mb": (from_disks() - read) / 1e6}))
         sys.stdout.flush()
 
 

@@ -106,7 +106,7 @@ def _content(path):
 def test_a_point_is_measured_in_data_that_are_gone_after_it(tmp_path):
     found = growth.point("points", TINY, tmp_path)
     assert found.keys() == {"seconds", "cpu_s", "peak_mb", "disk_mb", "turns", "data_in"}
-    assert found["data_in"] == "disk", "where it was told to go"
+    assert found["data_in"] == "temporary files", "where it was told to go"
     assert found["seconds"] > 0
     assert 10 < found["peak_mb"] < 2000
     assert turns.TURNS <= found["turns"] <= turns.MOST_TURNS
@@ -131,11 +131,15 @@ def test_what_does_not_fit_on_the_disk_is_not_begun(tmp_path, monkeypatch):
 
 def test_data_go_into_memory_where_they_leave_room(tmp_path, monkeypatch):
     ward = STREAMS["ward"]
+    monkeypatch.delenv("TMPDIR", raising=False)
     monkeypatch.setattr(growth, "MEMORY", tmp_path)
     monkeypatch.setattr(growth.shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(1e15))
     monkeypatch.setattr(growth, "WORKING", 0)
     monkeypatch.setattr(growth, "SPARE", 0)
     assert growth.in_memory(ward, 1000) == tmp_path
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    assert growth.in_memory(ward, 1000) is None, "somebody said where"
+    monkeypatch.delenv("TMPDIR")
     assert growth.in_memory(ward, 10**12) is None, "more than there is memory"
     monkeypatch.setattr(growth.shutil, "disk_usage", lambda _: namedtuple("Usage", "free")(1e4))
     assert growth.in_memory(ward, 1000) is None

@@ -2,6 +2,7 @@
 
 import math
 import random
+import weakref
 from fractions import Fraction
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.core import tallies
 from gnomon.core.errors import GnomonError
 from gnomon.core.tallies import Field, Tallies, natural_key, union
 
@@ -167,11 +169,36 @@ def test_stacking_aligns_rows_by_label():
     assert stacked.fields["n"].tolist() == [3, 9]
 
 
-@pytest.mark.parametrize("n", [1, 63, 64, 65, 128, 200])
-def test_tallies_that_come_one_after_another_are_stacked_as_a_list_is(n):
+@pytest.mark.parametrize("block", [1, 24, 100, 5000, tallies.BLOCK])
+@pytest.mark.parametrize("labels", [1, 3, 70])
+@pytest.mark.parametrize("n", [1, 2, 50, 200])
+def test_tallies_that_come_one_after_another_are_stacked_as_a_list_is(monkeypatch, n, labels, block):
+    monkeypatch.setattr(tallies, "BLOCK", block)
     rng = np.random.default_rng(n)
-    parts = [counts(rng.integers(0, 9, (1, 2)), [1], (f"{i % 70}", f"x{i}")) for i in range(n)]
-    assert Tallies.stack(iter(parts)) == Tallies.stack(parts)
+    sizes = rng.integers(0, 5, n)
+    parts = [
+        counts(rng.integers(0, 9, (size, 2)), rng.integers(0, 9, size), (f"{i // 9 % labels}", "x"))
+        for i, size in enumerate(sizes)
+    ]
+    stacked = Tallies.stack(iter(parts))
+    assert stacked == Tallies.stack(parts)
+    assert stacked.n_cases == sizes.sum()
+    assert not any(array.flags.writeable for array in stacked.fields.values())
+
+
+def test_what_comes_is_copied_and_let_go_of():
+    """Rows stay what they were; arrays of tallies are not held, but for those that are being handed over."""
+    held = []
+
+    def come():
+        for i in range(100):
+            assert sum(one() is not None for one in held) <= 2
+            part = counts(np.array([[i, 1]]), np.array([3]), ("a", "b"))
+            held.append(weakref.ref(part.fields["tp"]))
+            yield part
+            del part
+
+    assert Tallies.stack(come()).fields["tp"][:, 0].tolist() == list(range(100))
 
 
 def test_nothing_that_comes_is_nothing_to_stack():

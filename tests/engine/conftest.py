@@ -27,6 +27,10 @@ TOYS = textwrap.dedent(
     def die(arguments, needs, out):
         os.kill(os.getpid(), signal.SIGKILL)
 
+    def tell_and_die(arguments, needs, out):
+        print("the last word")
+        os.kill(os.getpid(), signal.SIGKILL)
+
     def once(arguments, needs, out):
         """Fail or die on the first attempt, succeed on the second."""
         marker = Path(arguments["marker"])

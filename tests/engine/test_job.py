@@ -116,6 +116,14 @@ def test_a_death_is_contained_and_tried_again(node, options, tmp_path):
     assert outcome.complete
 
 
+def test_what_a_worker_printed_is_seen_although_it_dies(node, options, capfd):
+    deadly = node("deadly", "tell_and_die", limits=Limits(retries=0, deaths=0))
+    assert not work(Plan([deadly]), options(executor="processes", workers=1)).complete
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert "the last word" in told.err
+
+
 def test_a_cell_that_always_kills_its_worker_fails_alone(node, options):
     deadly = node("deadly", "die", limits=Limits(deaths=2))
     outcome = work(Plan([deadly, *(node(f"c{i}") for i in range(4))]), options(executor="processes", workers=2))

@@ -140,9 +140,9 @@ class TestConfusion:
 
     def test_two_threads_by_default_where_there_are_many_labels(self, monkeypatch):
         monkeypatch.setattr(counting, "_SHARED", 1000)
-        monkeypatch.setattr(counting.os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2}, raising=False)
         assert [counting._workers(n) for n in (999, 1000)] == [1, 2]
-        monkeypatch.setattr(counting.os, "sched_getaffinity", lambda _: {5}, raising=False)
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {5}, raising=False)
         assert counting._workers(1000) == 1
 
     def test_a_chunk_fits_32_bits(self):

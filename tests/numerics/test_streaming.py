@@ -1,6 +1,7 @@
 """Counts of two array files, in parts and by threads, against ``np.add.at`` over the whole arrays."""
 
 import contextlib
+import itertools
 import os
 import signal
 import time
@@ -161,12 +162,12 @@ def test_counting_ends_when_it_is_asked_to_stop(tmp_path, monkeypatch, threads):
 def test_an_error_in_one_thread_ends_the_others(tmp_path, monkeypatch):
     monkeypatch.setattr(streaming, "PART", 101)
     sides = saved(tmp_path, "t", np.zeros(101 * 500, np.uint8)), saved(tmp_path, "p", np.zeros(101 * 500, np.uint8))
-    marked, stop = [], Event()
+    marked, calls, stop = [], itertools.count(1), Event()
 
     def broken(data):
         marked.append(len(data))
         time.sleep(0.001)
-        if len(marked) == 20:
+        if next(calls) == 20:
             raise MemoryError
         return b""
 
@@ -199,6 +200,19 @@ def test_a_process_that_was_forked_counts_with_threads_of_its_own(tmp_path, monk
     streaming.count(*sides, threads=3)
     child = os.fork()
     if child == 0:  # as long as it lives it must do nothing of what the tests' process does at its end
-        signal.alarm(30)
-        os._exit(0 if streaming.count(*sides, threads=3).table[0, 1] == 101 * 9 else 3)
+        code = 3
+        try:
+            signal.alarm(30)
+            code = 0 if streaming.count(*sides, threads=3).table[0, 1] == 101 * 9 else 4
+        finally:
+            os._exit(code)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_negative_codes_are_no_classes_where_many_are_known(tmp_path, monkeypatch):
+    """Read without its sign, -5 is 251, which is a class here."""
+    monkeypatch.setattr(streaming, "PART", 701)
+    truth, said = np.zeros(1402, np.uint8), np.zeros(1402, np.int8)
+    truth[3], said[900] = 251, -5
+    with pytest.raises(InputError, match=r"p\.npy: code -5 near sample 900, expected -1"):
+        streaming.count(saved(tmp_path, "t", truth), saved(tmp_path, "p", said), threads=1)

@@ -122,14 +122,33 @@ def test_a_git_that_hangs_is_not_waited_for(checkout, tmp_path, monkeypatch, slo
     assert time.monotonic() - begun < 30
 
 
-def test_the_state_of_what_is_loaded_is_asked_for_once(monkeypatch):
+@pytest.fixture
+def nothing_known():
     provenance._source.cache_clear()
+    yield
+    provenance._source.cache_clear()
+
+
+def test_the_state_of_what_is_loaded_is_asked_for_once(monkeypatch, nothing_known):
     asked = []
     monkeypatch.setattr(provenance, "git_state", lambda folder: asked.append(folder))
     collect()
     collect()
     assert asked == [Path(provenance.__file__).parent, Path.cwd(), Path.cwd()]
-    provenance._source.cache_clear()
+
+
+@needs_git
+def test_what_is_not_waited_for_is_ended(checkout, tmp_path, monkeypatch):
+    """A folder that is not tracked has no state, whatever the state of the rest, which may take long to find."""
+    program = tmp_path / "bin" / "git"
+    program.parent.mkdir()
+    program.write_text(f'#!/bin/sh\ncase "$*" in *status*) exec sleep 60;; esac\nexec {shutil.which("git")} "$@"\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    (checkout / "environment").mkdir()
+    begun = time.monotonic()
+    assert git_state(checkout / "environment") is None
+    assert time.monotonic() - begun < 5
 
 
 def test_the_processor_has_a_name_where_the_system_does_not_list_it(monkeypatch):

@@ -33,8 +33,8 @@ Array = NDArray[Any]
 SINGLE_ROOM = 12
 """Up to 2**12 rows in a sum, the finer half of a split float fits single precision."""
 _AT_A_TIME = 1 << 16
-GATHERED = 64
-"""Tallies that come one after another and are put together at a time."""
+BLOCK = 1 << 22
+"""Bytes of the blocks into which rows are copied that come one after another."""
 
 
 @dataclass(frozen=True)
@@ -138,8 +138,8 @@ class Tallies:
     def stack(parts: Iterable[Tallies]) -> Tallies:
         """Put the rows of several tallies under one another, aligned by label.
 
-        Tallies that are made one after another are best handed over as they come, by a generator: some of them at a
-        time are put together, so that what is kept of them does not spread over the memory that making them uses.
+        Tallies that are made one after another are best handed over as they come, by a generator: their rows are
+        copied into blocks, so that what is kept of them does not lie between what making the next ones needs.
         """
         parts = parts if isinstance(parts, Sequence) else _gathered(parts)
         if not parts:
@@ -149,14 +149,19 @@ class Tallies:
             raise GnomonError("tallies of different layouts cannot be stacked")
         axes = {name: union([part.axes[name] for part in parts]) for name in first.axes}
         aligned = [part.relabel(axes) for part in parts]
-        # Their rows were checked, and what is made of them here is nobody else's: neither is done again.
-        whole = Tallies.__new__(Tallies)
-        whole.layout, whole.axes = first.layout, axes
-        whole.fields = {f.name: np.concatenate([part.fields[f.name] for part in aligned]) for f in first.layout}
-        for array in whole.fields.values():
+        fields = {f.name: np.concatenate([part.fields[f.name] for part in aligned]) for f in first.layout}
+        return Tallies._of_checked(first.layout, axes, fields, sum(part.n_cases for part in parts))
+
+    @staticmethod
+    def _of_checked(
+        layout: tuple[Field, ...], axes: dict[str, tuple[str, ...]], fields: dict[str, Array], n_cases: int
+    ) -> Tallies:
+        """Return tallies of rows that were checked, in arrays that are nobody else's: neither is seen to again."""
+        found = Tallies.__new__(Tallies)
+        found.layout, found.axes, found.fields, found.n_cases = layout, axes, fields, n_cases
+        for array in fields.values():
             array.setflags(write=False)
-        whole.n_cases = sum(part.n_cases for part in parts)
-        return whole
+        return found
 
     def relabel(self, axes: Mapping[str, Sequence[str]]) -> Tallies:
         """Return the same tallies over other label sets, which must contain every label with a non-zero entry."""
@@ -266,13 +271,44 @@ class Tallies:
         return Totals(fields, self.axes, (self.n_cases,))
 
 
+class _Block:
+    """Room for the rows of tallies that have the same fields and labels."""
+
+    def __init__(self, first: Tallies) -> None:
+        self.layout, self.axes, self.n_cases = first.layout, first.axes, 0
+        row = sum(math.prod(array.shape[1:]) * array.itemsize for array in first.fields.values())
+        rows = max(first.n_cases, BLOCK // max(row, 1))
+        self.fields = {name: np.empty((rows, *array.shape[1:]), array.dtype) for name, array in first.fields.items()}
+
+    def add(self, part: Tallies) -> bool:
+        """Copy the rows of a tally; False where they do not fit."""
+        stop = self.n_cases + part.n_cases
+        room = min(map(len, self.fields.values()), default=0)
+        if (part.layout, part.axes) != (self.layout, self.axes) or stop > room:
+            return False
+        for name, array in part.fields.items():
+            self.fields[name][self.n_cases : stop] = array
+        self.n_cases = stop
+        return True
+
+    def closed(self) -> Tallies:
+        """Return what it holds; room that is not needed is given back where it is more than half."""
+        fields = {name: array[: self.n_cases] for name, array in self.fields.items()}
+        if 2 * self.n_cases < min(map(len, self.fields.values()), default=0):
+            fields = {name: array.copy() for name, array in fields.items()}
+        return Tallies._of_checked(self.layout, self.axes, fields, self.n_cases)
+
+
 def _gathered(parts: Iterable[Tallies]) -> list[Tallies]:
-    """Return tallies that come one after another, :data:`GATHERED` of them as one."""
-    own = iter(parts)
+    """Return tallies that come one after another, many of them as one."""
     kept: list[Tallies] = []
-    while some := list(itertools.islice(own, GATHERED)):
-        kept.append(Tallies.stack(some) if len(some) > 1 else some[0])
-    return kept
+    block: _Block | None = None
+    for part in parts:
+        if block is None or not block.add(part):
+            kept += [block.closed()] if block is not None else []
+            block = _Block(part)
+            block.add(part)
+    return [*kept, block.closed()] if block is not None else kept
 
 
 def union(label_sets: Sequence[Sequence[str]]) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gnomon.core.errors import InputError
+from gnomon.core.processors import processors
 from gnomon.doctoring.packages import installed
 
 GIB = 1 << 30
@@ -125,11 +126,10 @@ def _device() -> str:
 
 def machine() -> Machine:
     """Look at cores, memory, disks, and where kernels are kept."""
-    affinity = getattr(os, "sched_getaffinity", None)
     total, free = _memory()
     temporary = _temporary()
     return Machine(
-        cores=len(affinity(0)) if affinity else os.cpu_count() or 1,
+        cores=processors(),
         memory_bytes=total,
         memory_free_bytes=free,
         disk_free_bytes=shutil.disk_usage(os.curdir).free,

@@ -3,7 +3,7 @@
 A node's function runs inside :func:`doing`. There :func:`begun` is a folder that outlives the process: whoever does the
 same node after a death or an interruption finds in it what was kept, and goes on from there. It goes when the node is
 done, and when it fails by an error, since an error may come from what was kept. :func:`tell` shows a line of progress,
-now and then. :func:`stopping` says whether it should end: an interruption reaches the main thread alone.
+now and then. :func:`stopping` is an event at which it should end: an interruption reaches the main thread alone.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """Nodes side by side, in threads of this process: while one is stored, the next is read.
 
 A node that uses all processors by itself leaves them, and the disk it reads from, idle while its result is written and
-its last parts are counted. So two of them are under way. Threads end with the process: an interruption asks them to
-stop and waits for them for some seconds only, since one may be waiting for a lock that another command holds.
+its last parts are counted. So two of them are under way. An interruption asks them to stop and waits for them for some
+seconds only, since one may be waiting for a lock that another command holds; these threads end with the process.
 """
 
 from __future__ import annotations
 
+import time
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from queue import SimpleQueue
@@ -19,7 +20,7 @@ from gnomon.engine.work import Order, Reply, carry_out
 MOST = 2
 """Nodes that are under way at a time."""
 PATIENCE = 5.0
-"""Seconds that threads have to end when they are asked to."""
+"""Seconds that all threads have to end when they are asked to."""
 
 
 @dataclass
@@ -60,7 +61,9 @@ class Beside:
         return reply
 
     def stop(self) -> None:
-        """Ask those at work to end, and wait for them for a while."""
+        """Ask those at work to end, and wait for them for a while; one that only now begins will see it."""
         self._stop.set()
+        until = time.monotonic() + PATIENCE
         for thread in self.threads.values():
-            thread.join(PATIENCE)
+            if thread.is_alive():
+                thread.join(max(until - time.monotonic(), 0.0))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from gnomon.core.errors import WorkError
+from gnomon.core.processors import processors
 from gnomon.engine.executors import check, execute
 from gnomon.engine.options import EngineOptions
 from gnomon.engine.plan import Node, Plan
@@ -70,7 +70,7 @@ def work(
     order: Callable[[list[Node]], Iterable[Node]] | None = None,
 ) -> Outcome:
     """Work on a plan and say what became of its cells."""
-    workers = options.workers or os.cpu_count() or 1
+    workers = options.workers or processors()
     executor = chosen(plan, options.executor, workers)
     check(plan, executor)
     store = Store(options.store_folder())

@@ -29,7 +29,7 @@ class EngineOptions(ScoringOptions):
             metavar="NAME",
         ),
     ] = "auto"
-    workers: Annotated[int, Option("worker processes; 0 is one per core", low=0, high=1024)] = 0
+    workers: Annotated[int, Option("worker processes; 0 is one per core that may be used", low=0, high=1024)] = 0
     resources: Annotated[
         str, Option("what a cell takes of what workers of a cluster declare, such as GPU=1", metavar="NAME=N,...")
     ] = ""

@@ -154,7 +154,8 @@ class Worker:
 def serve(handle: int, store: str, owner: int, idle: float | None = None) -> None:
     """Carry out orders until the pipe closes, or none has come for a while; the body of a worker process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.dup2(2, 1)  # what the work prints must not mix with machine output
+    os.dup2(2, 1)  # what the work prints must not mix with machine output,
+    sys.stdout = sys.stderr  # and is seen at once, also where the worker is killed
     threading.Thread(target=_follow, args=(owner,), daemon=True).start()
     pipe, kept = Connection(handle), Store(store)
     while True:

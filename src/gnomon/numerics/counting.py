@@ -14,13 +14,13 @@ fetching the compiler would take longer than counting them.
 from __future__ import annotations
 
 import operator
-import os
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gnomon.core.errors import InputError
+from gnomon.core.processors import processors
 
 Counts = NDArray[np.int64]
 Codes = NDArray[np.integer[Any]]
@@ -299,10 +299,7 @@ def _reject(columns: list[_Column]) -> NoReturn:
 
 
 def _workers(n: int) -> int:
-    if n < _SHARED:
-        return 1
-    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(available, 2)
+    return 1 if n < _SHARED else min(processors(), 2)
 
 
 def _fits_byte(codes: Codes, k: int) -> bool:

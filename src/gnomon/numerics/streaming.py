@@ -15,15 +15,16 @@ import itertools
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 from threading import Event
 
 import numpy as np
 
 from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError
+from gnomon.core.processors import processors
 from gnomon.core.tallies import Array
 from gnomon.intake.shards import Plain
 from gnomon.numerics.bytewise import MOST_CLASSES, few, many
@@ -42,6 +43,8 @@ FEWEST = 4
 """Classes from which a table is looked up; fewer are counted by sums, which is faster by far."""
 SIGNED = 128
 """The first code that a signed byte cannot hold: there it would be negative."""
+
+_pools: dict[int, ThreadPoolExecutor] = {}
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,8 @@ def count(
     ignore
         A code of the truth whose samples are not counted.
     threads
-        How many threads work, by default one more than there are processors: some wait for a disk. All counting of a
-        process shares :func:`_pool`: what is counted beside it gets what it leaves.
+        How many threads work, at most 8; by default one more than there are processors, at most 7: some wait for a
+        disk. All counting of a process shares them (:func:`_pool`): what is counted beside it gets what it leaves.
     stop
         Counting ends by ``KeyboardInterrupt`` when this is set, in whatever thread it is done.
 
@@ -84,7 +87,7 @@ def count(
     _check(truth, predictions)
     n = int(np.prod(truth.shape, dtype=np.int64))
     parts = [(first, min(first + PART, n)) for first in range(0, n, PART)]
-    workers = max(1, min(threads or _processors() + 1, len(parts)))
+    workers = max(1, min(threads or min(processors() + 1, MOST_THREADS - 1), len(parts), MOST_THREADS))
     flat = _flat(truth, n), None if predictions is None else _flat(predictions, n)
     ends = [len(parts) * place // workers for place in range(workers + 1)]
     left = [deque(range(first, stop)) for first, stop in itertools.pairwise(ends)]
@@ -110,22 +113,27 @@ def count(
 
 def _together(work: Callable[[deque[int]], Array], stretches: list[deque[int]]) -> list[Array]:
     """Work on stretches in the threads of this process; when this ends, however it ends, no thread is at them."""
-    own = [_pool(os.getpid()).submit(work, stretch) for stretch in stretches]
+    own: list[Future[Array]] = []
     try:
+        for stretch in stretches:
+            own.append(_pool().submit(work, stretch))
+        for one in wait(own, return_when=FIRST_EXCEPTION).done:
+            one.result()  # raises what went wrong there
         return [one.result() for one in own]
     except BaseException:
-        for stretch, one in zip(stretches, own, strict=True):
+        for stretch in stretches:
             stretch.clear()
+        for one in own:
             one.cancel()
         wait(own)
         raise
 
 
-@cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """Return the threads that count in a process; one that was forked has none of those of its parent."""
-    del process
-    return ThreadPoolExecutor(min(_processors() + 2, MOST_THREADS), thread_name_prefix="gnomon counting")
+def _pool() -> ThreadPoolExecutor:
+    """Return the threads that count in this process; one that was forked has none of those of its parent."""
+    size = min(processors() + 2, MOST_THREADS)
+    # An executor that was never asked for anything has no threads: a second one, made at the same time, costs nothing.
+    return _pools.get(os.getpid()) or _pools.setdefault(os.getpid(), ThreadPoolExecutor(size, "counting"))
 
 
 def _taken(own: deque[int], left: list[deque[int]], stop: Event) -> Iterator[int]:
@@ -179,7 +187,7 @@ def _passed(
     if ignore is None and _are_bytes(t, p, table) and FEWEST <= k <= MOST_CLASSES:
         *marks, counts, largest = marked_and_counted(a, b, k)
         if largest < k and not _negative(largest, t, p):
-            return _sum(table, _beside(counts)), (marks[0], marks[1])
+            return _sum(table, _none_missing(counts)), (marks[0], marks[1])
     else:
         marks = [mark(a), mark(b)]
     return _added(table, t, p, sides, first, ignore), (marks[0], marks[1])
@@ -198,7 +206,7 @@ def _counts(t: Array, p: Array, sides: Sides, first: int, before: Array) -> Arra
     if sides[1] is not None and _are_bytes(t, p, before):
         table = _byte_counts(t, p, len(before))
         if table is not None:
-            return _beside(table)
+            return _none_missing(table)
     low = int(p.min()) if p.dtype.kind == "i" else 0
     k = max(int(t.max()), int(p.max())) + 1
     if k > MOST or int(t.min()) < 0 or low < -1:
@@ -231,7 +239,7 @@ def _negative(largest: int, t: Array, p: Array) -> bool:
     return largest >= SIGNED and any(side.dtype.kind == "i" and side.min() < 0 for side in (t, p))
 
 
-def _beside(table: Array) -> Array:
+def _none_missing(table: Array) -> Array:
     """Return counts with a column in front, of samples without a prediction: none."""
     return np.concatenate([np.zeros((len(table), 1), np.int64), table], axis=1)
 
@@ -267,7 +275,3 @@ def _sum(a: Array, b: Array) -> Array:
     for table in (a, b):
         out[: table.shape[0], : table.shape[1]] += table
     return out
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

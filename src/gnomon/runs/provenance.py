@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -18,7 +19,7 @@ from typing import Any
 DEPENDENCIES = ("numpy", "scipy", "numba", "pyarrow", "msgspec", "click", "rich", "torch", "scikit-learn")
 
 PATIENCE = 10.0
-"""Seconds that git has for an answer."""
+"""Seconds that git has for its answers."""
 
 
 def collect() -> dict[str, Any]:
@@ -43,11 +44,14 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     A package installed into an environment inside somebody's checkout is not part of that checkout: only
     folders that the repository tracks count.
     """
-    commit, tracked, changes = _git(
-        folder, ["rev-parse", "HEAD"], ["ls-files", "--", "."], ["status", "--porcelain", "--untracked-files=no"]
-    )
-    if not commit or not tracked:
-        return None
+    questions = ["rev-parse", "HEAD"], ["ls-files", "--", "."], ["status", "--porcelain", "--untracked-files=no"]
+    until = time.monotonic() + PATIENCE
+    with contextlib.ExitStack() as asked:  # all at once; what is not waited for is ended
+        answers = [_git(folder, question, asked) for question in questions]
+        commit, tracked = (answer(until) for answer in answers[:2])
+        if not commit or not tracked:
+            return None
+        changes = answers[2](until)
     return {"commit": commit.strip(), "dirty": None if changes is None else bool(changes.strip())}
 
 
@@ -111,23 +115,21 @@ def _source() -> dict[str, Any] | None:
     return git_state(Path(__file__).parent)
 
 
-def _git(folder: Path, *questions: Sequence[str]) -> list[str | None]:
-    """Ask git several things at once; return what it says to each, None where it cannot answer."""
-    asked = []
-    for question in questions:
-        command = ["git", "-C", str(folder), *question]
-        try:
-            asked.append(subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True))  # noqa: S603
-        except OSError:
-            return [None] * len(questions)
-    return [_answer(one) for one in asked]
+def _git(folder: Path, question: Sequence[str], asked: contextlib.ExitStack) -> Callable[[float], str | None]:
+    """Ask git something; return what waits for its answer, until a time: None where it cannot or does not answer."""
+    command = ["git", "-C", str(folder), *question]
+    try:
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+    except OSError:
+        return lambda _: None
+    asked.enter_context(process)
+    asked.callback(process.kill)
 
-
-def _answer(asked: subprocess.Popen[str]) -> str | None:
-    with asked:
+    def answer(until: float) -> str | None:
         try:
-            said, _ = asked.communicate(timeout=PATIENCE)
+            said, _ = process.communicate(timeout=max(until - time.monotonic(), 0.0))
         except subprocess.TimeoutExpired:
-            asked.kill()
             return None
-    return said if asked.returncode == 0 else None
+        return said if process.returncode == 0 else None
+
+    return answer

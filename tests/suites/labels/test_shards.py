@@ -7,6 +7,9 @@ import itertools
 import json
 import os
 import shutil
+from contextvars import copy_context
+from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +19,11 @@ import pytest
 import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
+from gnomon.engine.begun import stoppable
 from gnomon.runs import tables
 from gnomon.runs.run import load
+from gnomon.suites.labels import shards
+from gnomon.suites.labels.options import ScoreOptions
 
 NAMES = ("sit", "walk", "run")
 
@@ -294,3 +300,32 @@ def test_what_other_code_tallied_is_tallied_anew(codes, monkeypatch):
     monkeypatch.setattr(sharding, "code", lambda function: "other")
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
     assert len(list((codes / "runs" / "store").rglob("part.npz"))) == 12
+
+
+def test_arrays_of_codes_may_be_done_side_by_side_and_tables_may_not(tmp_path):
+    for side in ("truth", "said"):
+        (tmp_path / side / "codes").mkdir(parents=True)
+        (tmp_path / side / "rows").mkdir()
+        for at in range(2):
+            np.save(tmp_path / side / "codes" / f"{at}.npy", np.zeros(5, np.uint8))
+            csv({"id": [f"{at}"], "label": ["a"]}, tmp_path / side / "rows" / f"{at}")
+
+    def nodes(kind):
+        given = ScoreOptions(truth=str(tmp_path / "truth" / kind), predictions=(str(tmp_path / "said" / kind),))
+        return list(shards.score(given).plan)
+
+    assert [node.threaded for node in nodes("codes")] == [True, True]
+    assert [node.threaded for node in nodes("rows")] == [False, False]
+
+
+def test_counting_ends_where_it_is_asked_to(tmp_path):
+    for side in ("t", "p"):
+        np.save(tmp_path / f"{side}.npy", np.zeros(5, np.uint8))
+    stop, context = Event(), copy_context()
+    context.run(stoppable, stop)
+    given = {"names": None, "missing": "error", "shard": "s"}
+    paths = Path(tmp_path / "t.npy"), str(tmp_path / "p.npy")
+    assert context.run(shards._codes, given, *paths).facts["rows"]["scored"] == 5
+    stop.set()
+    with pytest.raises(KeyboardInterrupt):
+        context.run(shards._codes, given, *paths)

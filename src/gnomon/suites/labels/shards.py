@@ -1,4 +1,4 @@
-"""Folders of shards: tables, or plain arrays of class codes, tallied one at a time.
+"""Folders of shards: tables, tallied one at a time, or plain arrays of class codes, two at a time.
 
 A shard of tables (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.npz``) is read and aligned by id, like a file that
 is given alone; an id is in one shard. A shard of codes (``.npy``) holds an integer per sample on both
