@@ -419,6 +419,14 @@ def test_float_groups_are_rounded_once():
     assert grouped.fields["s"].tolist() == [1.0, 0.5]
 
 
+@given(st.lists(st.tuples(st.integers(0, 9), st.sampled_from([0.0, -0.0, 1e16, 1.0, 0.1, -1e16])), max_size=12))
+def test_groups_of_any_size_have_the_bits_of_an_exact_sum(rows):
+    """Computed by ``math.fsum``, which never gives a negative zero."""
+    found = sums([value for _, value in rows]).grouped(np.array([group for group, _ in rows], int), 10).fields["s"]
+    wanted = [math.fsum(value for group, value in rows if group == one) for one in range(10)]
+    assert found.tobytes() == np.array(wanted).tobytes()
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2**40), floats), min_size=1, max_size=20))
 def test_grouping_agrees_with_a_plain_loop(rows):
     present = sorted({group for group, _, _ in rows})

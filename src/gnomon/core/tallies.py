@@ -150,10 +150,10 @@ class Tallies:
         axes = {name: union([part.axes[name] for part in parts]) for name in first.axes}
         aligned = [part.relabel(axes) for part in parts]
         fields = {f.name: np.concatenate([part.fields[f.name] for part in aligned]) for f in first.layout}
-        return Tallies._of_checked(first.layout, axes, fields, sum(part.n_cases for part in parts))
+        return Tallies.of_checked(first.layout, axes, fields, sum(part.n_cases for part in parts))
 
     @staticmethod
-    def _of_checked(
+    def of_checked(
         layout: tuple[Field, ...], axes: dict[str, tuple[str, ...]], fields: dict[str, Array], n_cases: int
     ) -> Tallies:
         """Return tallies of rows that were checked, in arrays that are nobody else's: neither is seen to again."""
@@ -229,8 +229,7 @@ class Tallies:
                 if filled.any():
                     out[filled] = np.add.reduceat(array, starts[:-1][filled], axis=0)
             else:
-                out = np.array([_sum_rows(field, array[a:b]) for a, b in itertools.pairwise(starts)])
-                out = out.reshape((n_groups, *array.shape[1:]))
+                out = _sum_groups(field, array, starts)
             fields[field.name] = out
         return Tallies(self.layout, self.axes, fields)
 
@@ -296,7 +295,7 @@ class _Block:
         fields = {name: array[: self.n_cases] for name, array in self.fields.items()}
         if 2 * self.n_cases < min(map(len, self.fields.values()), default=0):
             fields = {name: array.copy() for name, array in fields.items()}
-        return Tallies._of_checked(self.layout, self.axes, fields, self.n_cases)
+        return Tallies.of_checked(self.layout, self.axes, fields, self.n_cases)
 
 
 def _gathered(parts: Iterable[Tallies]) -> list[Tallies]:
@@ -381,6 +380,20 @@ def _sum_rows(field: Field, array: Array) -> Array:
         _check_room(field, array)
         return np.asarray(array.sum(axis=0, dtype=np.int64))
     return _exact_sums(field, map(_floats, _flat(array).T)).reshape(array.shape[1:])
+
+
+def _sum_groups(field: Field, array: Array, starts: Array) -> Array:
+    """Sum floats between one start and the next; two of them are added at once, which rounds as an exact sum does."""
+    first, size = starts[:-1], np.diff(starts)
+    out = np.zeros((len(size), *array.shape[1:]))
+    with np.errstate(over="ignore"):
+        for place in (0, 1):
+            out[size > place] += array[first[size > place] + place]
+    # Beyond the largest float it is an error, which exact sums raise.
+    others = (size > 2) | ~np.isfinite(_flat(out)).all(axis=1)
+    for group in np.flatnonzero(others).tolist():
+        out[group] = _sum_rows(field, array[first[group] : starts[group + 1]])
+    return out
 
 
 def _floats(column: Array) -> Iterator[float]:
