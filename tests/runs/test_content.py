@@ -230,7 +230,7 @@ def test_tables_without_rows_or_columns_have_digests():
         pa.array([None]),
         pa.array([b"bytes"]),
         pa.array([{"a": 1}]),
-        pa.array(["a"]).dictionary_encode(),
+        pa.array([b"a"]).dictionary_encode(),
         pa.array([0], pa.timestamp("s")),
         pa.array([1], pa.uint64()),
         pa.array([[2**64 - 1]], pa.list_(pa.uint64())),
@@ -241,3 +241,10 @@ def test_tables_without_rows_or_columns_have_digests():
 def test_a_type_without_a_rule_is_named(array):
     with pytest.raises(GnomonError, match="no fingerprint for a column of type"):
         column_digest(array)
+
+
+def test_codes_stand_for_their_texts():
+    texts = pa.chunked_array([["b", None], ["a", "b", ""]])
+    assert column_digest(texts.dictionary_encode()) == column_digest(texts.combine_chunks())
+    apart = pa.chunked_array([chunk.dictionary_encode() for chunk in texts.chunks])
+    assert column_digest(apart) == column_digest(texts.combine_chunks()), "each chunk with texts of its own"

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.cases import Roster
-from gnomon.core.errors import InputError, IntegrityError
+from gnomon.core.errors import GnomonError, InputError, IntegrityError
 from gnomon.core.ledgers import Ledger
 from gnomon.intake.arrays import read_npz
 from gnomon.runs import parts
@@ -129,3 +129,37 @@ def test_one_case_belongs_to_one_group(count_cases):
     other = Part(Roster(("p1",), ("somebody",), dict(b.roster.tags), "person"), b.tallies, b.ledgers)
     with pytest.raises(InputError, match=r"case 'p1' has group and tags .* one case belongs to one group"):
         parts.folded([a, other])
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from(["p1", "p2", "p10"]), unique=True), shard, st.randoms(use_true_random=False))
+def test_parts_are_placed_as_they_are_folded(count_cases, apart, cases, order):
+    """What is expected: folding at once, and moving rows to where the cases of the roster are."""
+    shards = [{name: case} for name, case in cases.items() if name in apart]
+    shards += [rest] if (rest := {name: case for name, case in cases.items() if name not in apart}) else []
+    order.shuffle(shards)
+    held = [part_of(count_cases, one) for one in shards]
+    ids = ("p0", "p1", "p10", "p2")
+    roster = Roster(ids, ids, {"room": tuple(f"r{name}" for name in ids)}, "person")
+    found = parts.placed(lambda: iter(held), roster)
+    whole = parts.folded(held)
+    at = np.array([ids.index(name) for name in whole.roster.ids])
+    wanted = whole.tallies["classification"].grouped(at, len(ids))
+    assert found.roster == roster
+    assert found.tallies["classification"] == wanted.relabel(found.tallies["classification"].axes)
+    ledger = whole.ledgers["confusion"]
+    rows = zip(*_columns(found.ledgers["confusion"]), strict=True)
+    assert sorted(rows) == sorted(zip(at[ledger.case].tolist(), *_columns(ledger)[1:], strict=True))
+
+
+def test_families_that_are_not_wanted_are_left_out(count_cases):
+    held = [part_of(count_cases, {"p1": [("a", "b")]})]
+    assert not parts.placed(lambda: held, held[0].roster, lambda name: name != "classification").tallies
+
+
+def test_what_cannot_be_placed_is_refused(count_cases):
+    held = [part_of(count_cases, {"p1": [("a", "b")]}), part_of(count_cases, {"p1": [("b", "b")], "p2": []})]
+    with pytest.raises(GnomonError, match="classification: several parts hold something of one case"):
+        parts.placed(lambda: held, held[1].roster)
+    with pytest.raises(GnomonError, match="cases that are not on the roster: 'p2'"):
+        parts.placed(lambda: held, held[0].roster)

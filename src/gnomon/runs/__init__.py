@@ -9,7 +9,7 @@ A run is one protocol and one system. Its directory holds
 ``scores.json``         every score with its count and interval; equal inputs give equal bytes
 ``audit.json``          findings, the checks that gave them and those that were not made, the verdict on every claim
 ``samples.parquet``     what was trained on and tested on, without the data, where something was trained
-``predictions.parquet`` what was scored; of shards, their names and fingerprints
+``predictions.parquet`` what was scored; of shards mostly their names and fingerprints
 ``seal.sha256``         the SHA-256 of every other file, readable by ``sha256sum -c``
 
 and is published by rename, so that a directory under its final name is always whole.

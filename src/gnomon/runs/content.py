@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,17 +14,20 @@ from gnomon.core.errors import GnomonError
 
 def table_digest(table: pa.Table) -> str:
     """Return the fingerprint of a table: names and content of its columns, in the order of its rows."""
-    return digest([encode(table.column_names), *(part for column in table.columns for part in _parts(column))])
+    parts = (part for column in table.columns for part in _parts(column))
+    return digest(itertools.chain([encode(table.column_names)], parts))
 
 
 def column_digest(*columns: pa.Array) -> str:
     """Return the fingerprint of columns."""
-    return digest([part for column in columns for part in _parts(column)])
+    return digest(part for column in columns for part in _parts(column))
 
 
 def _parts(column: pa.Array | pa.ChunkedArray) -> list[bytes]:
     """Return the bytes that stand for a column: kind, validity, then lengths and text, or numbers."""
     array = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_dictionary(array.type):
+        return _parts(array.cast(array.type.value_type))
     valid = np.packbits(pc.is_valid(array).to_numpy(zero_copy_only=False)).tobytes()
     if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
         return [b"list", valid, _numbers(pc.list_value_length(array).fill_null(0)), *_parts(pc.list_flatten(array))]

@@ -8,7 +8,7 @@ several shards are one case, whose tallies add up.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ import numpy as np
 from gnomon.core.cases import Roster
 from gnomon.core.errors import GnomonError, InputError, IntegrityError, some
 from gnomon.core.ledgers import Ledger
-from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.intake.arrays import read_npz
 from gnomon.runs.packing import (
     as_text,
@@ -142,6 +142,66 @@ def folded(parts: Sequence[Part], counted: Mapping[str, Sequence[str]] | None = 
     return Part(roster, tallies, ledgers)
 
 
+def placed(read: Callable[[], Iterable[Part]], roster: Roster, kept: Callable[[str], bool] = lambda _: True) -> Part:
+    """Put parts onto the cases of a roster one after another, so that what parts hold is not held twice.
+
+    Parameters
+    ----------
+    read
+        Gives the parts, twice: once for the labels of their axes. What a family holds of a case is in one of them;
+        nothing is added up.
+    roster
+        The cases, among which are those of the parts.
+    kept
+        Says by its name whether a family of tallies is wanted.
+
+    Raises
+    ------
+    GnomonError
+        Two parts hold something of one case in one family, or one has a case that is not on the roster.
+    """
+    place = {case: index for index, case in enumerate(roster.ids)}
+    models: dict[str, Tallies] = {}
+    for part in read():
+        for name, one in part.tallies.items():
+            if kept(name):
+                models[name] = _over(models.get(name, one), one)
+    tallies = {name: _blank(model, len(roster)) for name, model in models.items()}
+    taken = {name: np.zeros(len(roster), dtype=np.bool_) for name in models}
+    ledgers: dict[str, list[tuple[Ledger, int]]] = {}
+    for part in read():
+        if strange := [case for case in part.roster.ids if case not in place]:
+            raise GnomonError(f"parts of cases that are not on the roster: {some(strange)}")
+        order = np.array([place[case] for case in part.roster.ids], dtype=np.int64)
+        for name in models.keys() & part.tallies.keys():
+            own = part.tallies[name].relabel(models[name].axes)
+            rows = own.filled()
+            if taken[name][order[rows]].any():
+                raise GnomonError(f"{name}: several parts hold something of one case")
+            taken[name][order[rows]] = True
+            for key, array in tallies[name].items():
+                array[order[rows]] = own.fields[key][rows]
+        for name, ledger in part.ledgers.items():
+            moved = Ledger(order[ledger.case], ledger.columns, ledger.labels)
+            ledgers.setdefault(name, []).append((moved, 0))
+    return Part(
+        roster,
+        {name: Tallies.of_checked(one.layout, one.axes, tallies[name], len(roster)) for name, one in models.items()},
+        {name: _sorted(Ledger.stack(rows)) for name, rows in ledgers.items()},
+    )
+
+
+def _over(model: Tallies, other: Tallies) -> Tallies:
+    """Return tallies of no case over the labels of both."""
+    axes = {name: union([labels, other.axes[name]]) for name, labels in model.axes.items()}
+    return Tallies(model.layout, model.axes, _blank(model, 0)).relabel(axes)
+
+
+def _blank(model: Tallies, n: int) -> dict[str, Array]:
+    """Return fields that hold nothing for so many cases."""
+    return {key: np.zeros((n, *held.shape[1:]), held.dtype) for key, held in model.fields.items()}
+
+
 def gathered(parts: Iterable[Part], columns: Sequence[str]) -> Part:
     """Fold parts of counts one after another, so that few are held at a time.
 
@@ -200,8 +260,7 @@ def _tallies(parts: Sequence[Part], name: str) -> list[Tallies]:
     model = next(part.tallies[name] for part in parts if name in part.tallies)
 
     def blank(n: int) -> Tallies:
-        fields = {key: np.zeros((n, *held.shape[1:]), held.dtype) for key, held in model.fields.items()}
-        return Tallies(model.layout, model.axes, fields)
+        return Tallies(model.layout, model.axes, _blank(model, n))
 
     return [part.tallies[name] if name in part.tallies else blank(len(part.roster)) for part in parts]
 

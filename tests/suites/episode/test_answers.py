@@ -93,7 +93,7 @@ def test_classes_are_tallied_as_scikit_learn_counts_them(recorded):
     expected = f1_score(truth, said, labels=sorted(set(truth)), average="macro", zero_division=0)
     assert found["macro_f1"] == pytest.approx(expected)
     assert found["accuracy"] == pytest.approx(np.mean([t == s for t, s in zip(truth, said, strict=True)]))
-    assert done.rows[0][4:] == (truth[0], "", None)
+    assert list(done.rows.to_pylist()[0].values())[4:] == [truth[0], "", None]
 
 
 def test_sets_are_tallied_by_name(recorded):
@@ -124,7 +124,7 @@ def test_the_error_of_a_forecast_is_the_mean_over_joints_that_were_seen(recorded
     assert not there.all()
     assert found["mpjpe"] == pytest.approx(apart[there].mean(), rel=1e-5)
     assert found["final_error"] == pytest.approx(apart[:, -1][there[:, -1]].mean(), rel=1e-5)
-    values = [row[6] for row in done.rows]
+    values = done.rows["value"].to_pylist()
     assert values[0] == pytest.approx(apart[0][there[0]].mean(), rel=1e-5)
 
 
@@ -190,7 +190,7 @@ def test_no_vectors_are_tallied_as_nothing(recorded, task):
     values, case = vectors(data)
     whole = tallied(Answers(data.task, ids(data), values), data, data.of(TEST), case, 6)
     none = tallied(Answers(data.task, (), values[:0]), data, data.of(TEST)[:0], case[:0], 6)
-    assert none.rows == []
+    assert none.rows.num_rows == 0
     for name, tallies in whole.tallies.items():
         assert none.tallies[name].axes == tallies.axes
         for key, field in none.tallies[name].fields.items():

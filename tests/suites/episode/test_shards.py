@@ -5,6 +5,7 @@ Expected values: the same answers given as files, which other tests hold against
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
@@ -25,8 +26,9 @@ from gnomon.cli.main import main  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
 from gnomon.engine import sharding  # noqa: E402
 from gnomon.intake.sources import Source  # noqa: E402
+from gnomon.runs import exhibits  # noqa: E402
 from gnomon.runs.verify import verify  # noqa: E402
-from gnomon.suites.episode import cells, shards  # noqa: E402
+from gnomon.suites.episode import cells, shards, tallying  # noqa: E402
 from gnomon.suites.episode.options import ScoreOptions  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
 
@@ -127,8 +129,75 @@ def test_shards_score_as_files(data, answers, whole, tmp_path, count, executor):
     assert own.manifest["facts"]["tasks"] == other.manifest["facts"]["tasks"]
     assert {f.id for f in own.findings} == {f.id for f in other.findings}
     assert own.coverage["samples"] == other.coverage["samples"]
-    assert (own.path / "confusion.csv").read_bytes() == (other.path / "confusion.csv").read_bytes()
+    for name in ("confusion.csv", "per_class.csv", exhibits.NAME):
+        assert (own.path / name).read_bytes() == (other.path / name).read_bytes()
+    known = ["task", "sample", "episode", "segment", "truth", "value"]
+    tables = [pq.read_table(run.path / "predictions.parquet", columns=known) for run in (own, other)]
+    assert tables[0].equals(tables[1])
+    assert len(exhibits.listed(own.path).entries) == EPISODES
     assert all(check.passed for check in verify(own.path))
+
+
+def test_what_reads_as_training_does_is_left_out_of_shards_as_of_files(data, answers, tmp_path):
+    """In ``published`` test windows share frames with training ones; a shard has all kinds of tasks."""
+    options = {"variant": "published", "missing": "wrong", "tasks": ("timeline_action", "contact_prediction", FORECAST)}
+    run = gnomon.run(
+        "episode", episodes=(str(data),), systems=("random",), tasks=options["tasks"], variant="published", out="none"
+    ).runs[0]
+    labels = run.table.filter(pc.not_equal(run.table["task"], FORECAST))
+    labels = labels.select(["task", "sample", "prediction"]).rename_columns(["task", "sample", "label"])
+    with np.load(io.BytesIO(run.files[f"{FORECAST}.npz"])) as file:
+        arrays = {FORECAST: {name: file[name] for name in file.files}, GROUNDING: answers[1][GROUNDING]}
+    made = {}
+    for name, write in (("one", plain), ("two", lambda *given: sharded(*given, 3))):
+        folder = write(tmp_path / name, (labels, arrays))
+        (folder / f"{GROUNDING}.npz").unlink()
+        made[name] = gnomon.score("episode", (str(data),), {"mine": str(folder)}, **options)
+    assert values(made["one"]) == values(made["two"])
+    one, two = (found.runs[0].manifest["facts"]["tasks"] for found in made.values())
+    assert one == two
+    assert all(own["without_overlap"]["left_out"] > 0 for own in one.values())
+
+
+def test_vectors_for_a_task_of_labels_fail_alone(data, answers, tmp_path):
+    folder = sharded(tmp_path / "mine", answers, 2)
+    (folder / f"{GROUNDING}.npz").unlink()
+    (folder / "timeline_action").mkdir()
+    shutil.copy(folder / FORECAST / "s0.npz", folder / "timeline_action" / "a.npz")
+    (run,) = gnomon.score("episode", (str(data),), str(folder), out=str(tmp_path / "runs")).runs
+    (lost,) = run.coverage["cells"]["missing"]
+    assert lost["cell"] == "mine: timeline_action/a"
+    assert "timeline_action is answered by labels, not by vectors; give them in labels.csv" in lost["why"]
+
+
+def test_a_task_whose_shards_all_fail_is_not_said_to_be_that_of_others(data, answers, tmp_path):
+    folder = sharded(tmp_path / "mine", answers, 1)
+    (folder / f"{GROUNDING}.npz").unlink()
+    path = folder / FORECAST / "s0.npz"
+    with np.load(path) as file:
+        held = {name: file[name] for name in file.files}
+    np.savez(path, samples=held["samples"], values=np.full_like(held["values"], np.nan))
+    (run,) = gnomon.score("episode", (str(data),), str(folder), out=str(tmp_path / "runs")).runs
+    assert "values that are not finite" in run.coverage["cells"]["missing"][0]["why"]
+    assert "tasks-not-answered" not in {finding.id for finding in run.findings}
+
+
+def test_an_episode_that_is_gone_once_it_was_scored_makes_the_run_partial(data, answers, tmp_path, monkeypatch):
+    folder = sharded(tmp_path / "mine", answers, EPISODES)
+    (folder / f"{GROUNDING}.npz").unlink()
+    options = {"executor": "inline", "out": str(tmp_path / "runs")}
+    gnomon.score("episode", (str(data),), str(folder), **options)
+    inner = shards._Work.folders
+
+    def without(self, store, episode):
+        found = inner(self, store, episode)
+        return dict.fromkeys(found, tmp_path / "gone") if episode == "session_002/ep0" else found
+
+    monkeypatch.setattr(shards._Work, "folders", without)
+    (run,) = gnomon.score("episode", (str(data),), str(folder), **options).runs
+    missing = run.coverage["cells"]["missing"]
+    assert [one["cell"] for one in missing] == ["mine: labels/s2", f"mine: {FORECAST}/s2"]
+    assert "episode session_002/ep0: it could not be read, though it was scored before" in missing[0]["why"]
 
 
 def test_whole_episodes_under_test(data, answers, tmp_path):
@@ -245,7 +314,7 @@ def test_a_shard_that_is_not_what_it_was_is_refused(data, answers, tmp_path):
     assert node.arguments["code"] == sharding.code(shards.TALLY)
     os.utime(node.context["path"], (1, 1))
     with pytest.raises(InputError, match="not what it was when the command began"):
-        shards.tally({**node.arguments, **node.context}, {}, tmp_path)
+        tallying.tally({**node.arguments, **node.context}, {}, tmp_path)
 
 
 def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypatch):
@@ -260,11 +329,24 @@ def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypat
         return found
 
     monkeypatch.setattr(cells, "read", watched)
+    counted, alive = [], []
+    samples = shards._Work.samples
+
+    def built(self, store, episode):
+        alive.append(sum(one() is not None for one in counted))
+        found = samples(self, store, episode)
+        counted.extend(weakref.ref(one) for one in found.values())
+        return found
+
+    monkeypatch.setattr(shards._Work, "samples", built)
     folder = sharded(tmp_path / "mine", answers, 1)
-    found = gnomon.score("episode", (str(data),), str(folder), executor="inline", out=str(tmp_path / "runs"))
+    options = {"executor": "inline", "out": str(tmp_path / "runs"), "exhibits": 0}
+    found = gnomon.score("episode", (str(data),), str(folder), **options)
     assert values(found) == values(whole)
-    assert len(read) == EPISODES * len([*LABELLED, FORECAST])
+    assert len(read) == EPISODES * len(["labels", FORECAST])  # once for all tasks of a shard
     assert not any(others)
+    assert len(alive) == EPISODES  # once where the run is put together
+    assert not any(alive)
 
 
 @pytest.mark.slow
@@ -284,7 +366,7 @@ def test_memory_is_that_of_one_shard(tmp_path, monkeypatch):
             own = samples[episode == name]
             values = np.random.default_rng(0).normal(size=(len(own), 1260))
             np.savez(folder / f"{name.partition('/')[0]}.npz", samples=own, values=values)
-        inner = shards.tally
+        inner = tallying.tally
 
         def watched(arguments, needs, out, inner=inner):
             tracemalloc.reset_peak()
@@ -292,10 +374,10 @@ def test_memory_is_that_of_one_shard(tmp_path, monkeypatch):
             inner(arguments, needs, out)
             peaks[-1] = max(peaks[-1], tracemalloc.get_traced_memory()[1] - before)
 
-        monkeypatch.setattr(shards, "tally", watched)
+        monkeypatch.setattr(tallying, "tally", watched)
         peaks.append(0)
         tracemalloc.start()
         gnomon.score("episode", (str(data),), str(folder.parent), executor="inline", exhibits=0)
         tracemalloc.stop()
-        monkeypatch.setattr(shards, "tally", inner)
+        monkeypatch.setattr(tallying, "tally", inner)
     assert 0 < peaks[1] < 1.3 * peaks[0]

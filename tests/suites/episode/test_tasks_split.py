@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
 from gnomon.suites.episode.tasks.splitting import by_order, by_time, cut_of, held_out
-from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot, unseen, unseen_names, vocabulary_of
+from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot, unseen, vocabulary_of
 
 PUBLISHED_CUTS = {1144: 801, 1147: 803, 1159: 811, 1160: 812, 1153: 807, 1161: 813}
 """Usable units of a task, and how many are published to be for training."""
@@ -99,9 +99,8 @@ def test_names_outside_the_list_have_no_code():
 
 
 def test_ceilings_by_hand():
-    found = unseen(["a", "b"], ["a", "c", "c", "d"])
+    found = unseen({"a": 1, "b": 7}, {"a": 1, "c": 2, "d": 1}, "samples")
     assert found == {"unseen_test_classes": ["c", "d"], "unseen_test_samples": 3, "ceiling": 0.25}
-    assert unseen(["a"], [])["ceiling"] is None
-    found = unseen_names([{"a"}], [{"a", "b"}, {"a"}, set()])
+    assert unseen({"a": 1}, {}, "samples")["ceiling"] is None
+    found = unseen({"a": 1}, {"a": 2, "b": 1}, "names")
     assert found == {"unseen_test_classes": ["b"], "unseen_test_names": 1, "ceiling": 1 - 1 / 3}
-    assert unseen_names([{"a"}], [set()])["ceiling"] is None

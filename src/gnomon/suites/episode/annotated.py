@@ -1,15 +1,17 @@
 """What tasks need of an episode beside its features, on disk: labels of frames, hands, root, poses and contacts.
 
-``annotation.npz`` holds the arrays and ``labels.json`` what was written about the frames. With it, and the features,
-the tasks of an episode can be built without its recording.
+``annotation.npz`` holds the arrays and ``labels.json`` what was written about the frames: of frames in a row that say
+the same how many they are, and what. With it, and the features, the tasks of an episode can be built without its
+recording.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import itertools
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,6 +28,7 @@ from gnomon.suites.episode.features.windows import starts
 from gnomon.suites.episode.frames import CAMERA, WORLD, Points, Poses
 from gnomon.suites.episode.tasks.data import SIDES, Recorded, Table
 
+T = TypeVar("T")
 ARRAYS, LABELS = "annotation.npz", "labels.json"
 SHAPES: Mapping[str, Mapping[str, tuple[int, ...]]] = {
     "left_hand": {"left_hand_xyz": (21, 3), "left_hand_valid": ()},
@@ -57,14 +60,23 @@ def write(episode: Episode, out: Path) -> None:
         "frames": episode.n_frames,
         "caption": episode.streams["caption"],
         "unreadable": unreadable,
-        "action": list(labels.action),
-        "subtask": list(labels.subtask),
-        "objects": [sorted(names) for names in labels.objects],
-        "interaction": list(labels.interaction),
+        "action": _runs(labels.action),
+        "subtask": _runs(labels.subtask),
+        "objects": [[count, sorted(names)] for count, names in _runs(labels.objects)],
+        "interaction": _runs(labels.interaction),
         "segments": [asdict(segment) for segment in labels.segments],
         "repairs": dict(labels.repairs),
     }
     (out / LABELS).write_bytes(encode_pretty(record))
+
+
+def _runs(frames: Iterable[T]) -> list[tuple[int, T]]:
+    """Return what frames in a row have in common, and how many they are.
+
+    >>> _runs(["stir", "stir", "pour"])
+    [(2, 'stir'), (1, 'pour')]
+    """
+    return [(sum(1 for _ in own), value) for value, own in itertools.groupby(frames)]
 
 
 def stream(episode: Episode, name: str) -> tuple[dict[str, Array], str]:
@@ -151,21 +163,24 @@ def read_labels(folder: Path) -> tuple[dict[str, Any], FrameLabels]:
 
 def _labels(found: Any) -> tuple[dict[str, Any], FrameLabels]:
     """Take a record apart."""
+    frames = int(found["frames"])
+
+    def spread(name: str, made: Callable[[Any], T]) -> tuple[T, ...]:
+        runs = [(int(count), made(value)) for count, value in found[name]]
+        if (total := sum(count for count, _ in runs)) != frames or any(count < 1 for count, _ in runs):
+            raise InputError(
+                f"episode {found['episode']!r}: expected {frames} frames of each stream, but got {name} labels {total}"
+            )
+        return tuple(itertools.chain.from_iterable(itertools.repeat(value, count) for count, value in runs))
+
     texts: dict[str, str] = {}
-    sets: dict[tuple[str, ...], frozenset[str]] = {}
-
-    def shared(name: str) -> tuple[str, ...]:
-        return tuple(texts.setdefault(text, text) for text in found[name])
-
-    labels = FrameLabels(
-        shared("action"),
-        shared("subtask"),
-        tuple(sets.setdefault(key, frozenset(key)) for key in map(tuple, found["objects"])),
-        shared("interaction"),
-        tuple(Segment(**item) for item in found["segments"]),
-        found["repairs"],
+    sets: dict[frozenset[str], frozenset[str]] = {}
+    action, subtask, interaction = (
+        spread(name, lambda text: texts.setdefault(text, text)) for name in ("action", "subtask", "interaction")
     )
-    return found, labels
+    objects = spread("objects", lambda names: sets.setdefault(frozenset(names), frozenset(names)))
+    segments = tuple(Segment(**item) for item in found["segments"])
+    return found, FrameLabels(action, subtask, objects, interaction, segments, found["repairs"])
 
 
 def read_arrays(folder: Path, streams: Collection[str] = tuple(SHAPES)) -> dict[str, Array]:

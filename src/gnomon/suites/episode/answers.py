@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import GnomonError, InputError
@@ -111,11 +112,21 @@ class Answers:
 
 @dataclass(frozen=True, eq=False)
 class Tallied:
-    """Tallies and rows of ledgers of one task over all cases, and its rows of the table of a run."""
+    """Tallies and rows of ledgers of one task over all cases, and its rows of the table of a run (:data:`ROW`)."""
 
     tallies: dict[str, Tallies]
     ledgers: dict[str, Ledger]
-    rows: list[tuple[Any, ...]]
+    rows: pa.Table
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """What answers of one form left: truth, prediction and value of every row, or its value alone."""
+
+    tallies: dict[str, Tallies]
+    ledgers: dict[str, Ledger]
+    rows: list[Any]
     facts: dict[str, Any]
 
 
@@ -128,12 +139,20 @@ def tallied(answers: Answers, data: TaskData, test: Array, case: Array, n_cases:
         )
     kind = form(data.task.kind)
     done = {"codes": _codes, "sets": _sets, "vectors": _vectors}[kind](answers, data, test, case, n_cases)
-    place = [(data.task.name, data.ids[k], data.episode[k], data.segment[k]) for k in test.tolist()]
-    rows = [(*own, *shown) for own, shown in zip(place, done.rows, strict=True)]
+    places = test.tolist()
+    own = [[source[k] for k in places] for source in (data.episode, data.segment)]
+    shown = zip(*done.rows, strict=True) if done.rows else ((), (), ())
+    rows = table([[data.task.name] * len(places), ids, *own, *shown])
     return Tallied(done.tallies, done.ledgers, rows, done.facts)
 
 
-def _codes(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+def table(columns: Sequence[Sequence[Any]] = ((),) * len(ROW)) -> pa.Table:
+    """Return rows of the table of a run, from its columns."""
+    kinds = [pa.string()] * (len(ROW) - 1) + [pa.float64()]
+    return pa.table({name: pa.array(own, kind) for name, own, kind in zip(ROW, columns, kinds, strict=True)})
+
+
+def _codes(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> _Found:
     truth = [data.labels[place] for place in test.tolist()]
     given = [answers.classes[code] if code >= 0 else "" for code in answers.values.tolist()]
     classes = tuple(sorted({*truth, *given, *data.task.classes} - {""}, key=natural_key))
@@ -141,17 +160,17 @@ def _codes(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: 
     true, said = (Labels(np.array([code[x] for x in side], dtype=np.int64), classes) for side in (truth, given))
     found = classification.tally_cases(true, said, case, n_cases)
     rows = [(t, p, None) for t, p in zip(truth, given, strict=True)]
-    return Tallied({family(LABELS, data.task.name): found}, {}, rows, {})
+    return _Found({family(LABELS, data.task.name): found}, {}, rows, {})
 
 
-def _sets(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+def _sets(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> _Found:
     truth = [data.sets[place] for place in test.tolist()]
     given = [frozenset(np.array(answers.classes, dtype=object)[row].tolist()) for row in answers.values]
     classes = tuple(sorted({name for side in (truth, given) for one in side for name in one}, key=natural_key))
     true, said = (LabelSets(_members(side, classes), classes) for side in (truth, given))
     found = multilabel.tally_cases(true, said, case, n_cases)
     rows = [("|".join(sorted(t)), "|".join(sorted(p)), None) for t, p in zip(truth, given, strict=True)]
-    return Tallied({family(SETS, data.task.name): found}, {}, rows, {})
+    return _Found({family(SETS, data.task.name): found}, {}, rows, {})
 
 
 def _members(sets: Sequence[frozenset[str]], classes: Sequence[str]) -> Array:
@@ -162,7 +181,7 @@ def _members(sets: Sequence[frozenset[str]], classes: Sequence[str]) -> Array:
     return out
 
 
-def _vectors(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> Tallied:
+def _vectors(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> _Found:
     if data.task.kind == "retrieval":
         truth, given, valid, unknown = _sides(answers, data, test)
         done = _ranked(data, np.where(valid, truth, 0), np.where(valid, given, 0), case, n_cases)
@@ -171,7 +190,7 @@ def _vectors(answers: Answers, data: TaskData, test: Array, case: Array, n_cases
     facts = {"never_valid_in_training": int(unknown.sum())} if unknown.any() else {}
     digest = answers.digest
     rows = [("", digest, value) for value in done.rows]
-    return Tallied(done.tallies, done.ledgers, rows, {**done.facts, **facts})
+    return _Found(done.tallies, done.ledgers, rows, {**done.facts, **facts})
 
 
 def _sides(
@@ -188,7 +207,7 @@ def _sides(
     return data.y(test[rows]), given, valid, np.asarray(unknown.any(axis=0))
 
 
-def _in_blocks(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> tuple[Tallied, Array]:
+def _in_blocks(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: int) -> tuple[_Found, Array]:
     """Compare answers with the truth some whole cases at a time; return also the numbers that have no answer."""
     tallies: dict[str, tuple[Tallies, dict[str, Array]]] = {}
     values: list[Any] = []
@@ -204,7 +223,7 @@ def _in_blocks(answers: Answers, data: TaskData, test: Array, case: Array, n_cas
             for key, array in tallies.setdefault(name, (part, empty))[1].items():
                 array[codes] = part.fields[key]
     whole = {name: Tallies(part.layout, part.axes, fields) for name, (part, fields) in tallies.items()}
-    return Tallied(whole, {}, values, {}), unknown
+    return _Found(whole, {}, values, {}), unknown
 
 
 def blocks(case: Array, n_cases: int, size: int = BLOCK) -> Iterator[slice]:
@@ -225,7 +244,7 @@ def blocks(case: Array, n_cases: int, size: int = BLOCK) -> Iterator[slice]:
         yield slice(0, 0)
 
 
-def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: int) -> Tallied:
+def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: int) -> _Found:
     """Rank: a caption looks for its window among projected ones, a projection for its own among true windows.
 
     Windows that are captioned in the same words are all right answers in ``strict``; in ``published`` only the
@@ -246,13 +265,17 @@ def _ranked(data: TaskData, truth: Array, given: Array, case: Array, n_cases: in
         "queries": queries,
         "positives": [first[tuple(one)] for one in right] if right else None,
     }
-    return Tallied(tallies, ledgers, rows.columns["rank"].tolist(), facts)
+    return _Found(tallies, ledgers, rows.columns["rank"].tolist(), facts)
 
 
 def pool_of(data: TaskData) -> str:
     """Return the name of the candidates of a retrieval task: how many test windows they are, and which."""
-    ids = [data.ids[place] for place in data.of(TEST).tolist()]
-    return f"{data.task.name} {len(ids)} {fingerprint(ids)[:16]}"
+    return pool_named(data.task.name, [data.ids[place] for place in data.of(TEST).tolist()])
+
+
+def pool_named(task: str, ids: Sequence[str]) -> str:
+    """Return the name of the candidates of a retrieval task, which are test samples."""
+    return f"{task} {len(ids)} {fingerprint(list(ids))[:16]}"
 
 
 def alike(truth: Array) -> list[list[int]]:
@@ -264,7 +287,7 @@ def alike(truth: Array) -> list[list[int]]:
     return [groups[key] for key in keys]
 
 
-def _compared(data: TaskData, truth: Array, given: Array, valid: Array, case: Array, n_cases: int) -> Tallied:
+def _compared(data: TaskData, truth: Array, given: Array, valid: Array, case: Array, n_cases: int) -> _Found:
     name = data.task.name
     tallies = {
         family("regression", name): regression.tally_cases(
@@ -284,4 +307,4 @@ def _compared(data: TaskData, truth: Array, given: Array, valid: Array, case: Ar
         apart = np.linalg.norm((given - truth).reshape(shape), axis=3)
         seen = valid.reshape(shape)[..., 0]
         errors = np.where(seen, apart, 0.0).sum(axis=(1, 2)) / np.maximum(seen.sum(axis=(1, 2)), 1)
-    return Tallied(tallies, {}, errors.tolist(), {})
+    return _Found(tallies, {}, errors.tolist(), {})

@@ -16,12 +16,15 @@ Conventions
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from gnomon.core.errors import GnomonError, IntegrityError
 from gnomon.core.table import View
@@ -107,16 +110,19 @@ class Keeper:
     _known: dict[str, Known] = field(default_factory=dict)
 
     def files(
-        self, data: Mapping[str, TaskData], tested: Iterable[str], done: Mapping[str, Tallied]
+        self, look: Callable[[str], Mapping[str, TaskData]], tested: Iterable[str], done: Mapping[str, Tallied]
     ) -> dict[str, bytes]:
-        """Return the file of a run that holds its exhibits; none where none are asked for."""
-        rows = {task: _by_episode(one.rows) for task, one in done.items()}
-        shares = {name: _wrong_share([row for own in rows.values() for row in own.get(name, ())]) for name in tested}
+        """Return the file of a run that holds its exhibits; none where none are asked for.
+
+        ``look`` returns the samples of every task, at least those of the episode that it is given.
+        """
+        rows = {task: one.rows for task, one in done.items()}
+        shares = _wrong_shares(rows.values(), tested)
         worst = sorted(shares, key=lambda name: (-shares[name][0], name))[: self.most]
         if not worst:
             return {}
         kept = [
-            self._exhibit(name, data, {task: own.get(name, []) for task, own in rows.items()}, shares[name])
+            self._exhibit(name, look(name), {task: _of_episode(own, name) for task, own in rows.items()}, shares[name])
             for name in worst
         ]
         return {exhibits.NAME: exhibits.pack(kept, len(shares))}
@@ -141,16 +147,22 @@ class Keeper:
         return Exhibit(name, msgspec.to_builtins(kept), sheet.arrays, share[0], told)
 
 
-def _by_episode(rows: Sequence[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row[2], []).append(row)
-    return found
+def _of_episode(rows: pa.Table, name: str) -> list[Row]:
+    """Return the rows of an episode."""
+    own = rows.filter(pc.equal(rows["episode"], name))
+    return list(zip(*(column.to_pylist() for column in own.columns), strict=True))
 
 
-def _wrong_share(rows: Sequence[Row]) -> tuple[float, int]:
-    labels = [row for row in rows if row[6] is None]
-    return sum(row[4] != row[5] for row in labels) / max(len(labels), 1), len(labels)
+def _wrong_shares(tables: Iterable[pa.Table], tested: Iterable[str]) -> dict[str, tuple[float, int]]:
+    """Return, by episode, the share of labels and sets of them that are wrong, and how many there are."""
+    wrong, asked = Counter[str](), Counter[str]()
+    for rows in tables:
+        labels = rows.filter(pc.is_null(rows["value"]))
+        missed = labels.filter(pc.not_equal(*(labels[side].cast(pa.string()) for side in ("truth", "prediction"))))
+        for found, own in ((asked, labels), (wrong, missed)):
+            for item in own["episode"].cast(pa.string()).value_counts().to_pylist():
+                found[item["values"]] += item["counts"]
+    return {name: (wrong[name] / max(asked[name], 1), asked[name]) for name in tested}
 
 
 def _look(place: Place, sound: bool) -> Known:

@@ -34,8 +34,9 @@ import pyarrow.compute as pc
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake import shards
-from gnomon.intake.arrays import read_npz
+from gnomon.intake.arrays import read_npz, read_some
 from gnomon.intake.faults import guarded
+from gnomon.intake.limits import DEFAULT
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.tables import SUFFIXES
@@ -146,6 +147,23 @@ def read_unit(name: str, path: Path) -> dict[str, Told]:
     return dict(read(Source(name, path)).tasks)
 
 
+def samples_of(name: str, path: Path) -> dict[str, list[str]]:
+    """Return the samples of one file of answers by task; of arrays no vector is read."""
+    folder = name.partition("/")[0]
+    task = folder if folder in TASKS else path.stem if path.name in _arrays() else ""
+    if not task:
+        return {task: told.samples for task, told in read_unit(name, path).items()}
+    _by_vectors(task, os.fspath(path))
+    names = read_some(path, ARRAYS[:1], DEFAULT.raised())[ARRAYS[0]]
+    return {task: _named(names, os.fspath(path)).tolist()}
+
+
+def episode_of(sample: str, episodes: set[str]) -> str:
+    """Return the episode of a sample (``EPISODE/FRAME`` or ``EPISODE/FRAME/PAIR``); empty where it is of none."""
+    outer = sample.rpartition("/")[0]
+    return next((name for name in (outer, outer.rpartition("/")[0]) if name in episodes), "")
+
+
 def _arrays() -> set[str]:
     return {f"{task}.npz" for task in TASKS}
 
@@ -199,10 +217,7 @@ def _labelled(source: Source) -> dict[str, Told]:
 
 def _vectors(task: str, part: Any, where: str) -> Told:
     """Read the vectors of a task."""
-    if task not in TASKS:
-        raise InputError(f"{where}: no task {task!r}; there are {', '.join(TASKS)}")
-    if form(TASKS[task].kind) != "vectors":
-        raise InputError(f"{where}: {task} is answered by labels, not by vectors; give them in {LABELS}.csv")
+    _by_vectors(task, where)
     if not isinstance(part, (Mapping, Path)):
         raise InputError(f"{where}: expected a mapping with {' and '.join(ARRAYS)}, but got {type(part).__name__}")
     with guarded(where, "cannot be used as arrays", f"give {' and '.join(ARRAYS)}, one row for each sample"):
@@ -210,11 +225,7 @@ def _vectors(task: str, part: Any, where: str) -> Told:
     lacking = [name for name in ARRAYS if name not in arrays]
     if lacking:
         raise InputError(f"{where}: no array {some(lacking)}; expected {' and '.join(ARRAYS)}, got {some(arrays)}")
-    samples, values = (arrays[name] for name in ARRAYS)
-    if samples.dtype.kind == "O" and all(isinstance(name, str) for name in samples.ravel()):
-        samples = samples.astype(np.str_)
-    if samples.ndim != 1 or samples.dtype.kind != "U":
-        raise InputError(f"{where}: samples: expected text of shape (n,), but got {samples.dtype} of {samples.shape}")
+    samples, values = _named(arrays[ARRAYS[0]], where), arrays[ARRAYS[1]]
     if values.ndim != 2 or values.dtype.kind not in "fiu" or len(values) != len(samples):
         raise InputError(
             f"{where}: values: expected numbers of shape ({len(samples)}, d), a row for each of samples, but got "
@@ -230,6 +241,23 @@ def _vectors(task: str, part: Any, where: str) -> Told:
         named = some([ids[row] for row in bad[:5]], len(bad))
         raise InputError(f"{where}: values that are not finite for samples {named}; give numbers")
     return Told(where, {}, {name: row for row, name in enumerate(ids)}, values)
+
+
+def _by_vectors(task: str, where: str) -> None:
+    """Refuse vectors as answers to what is no task, or is answered by labels."""
+    if task not in TASKS:
+        raise InputError(f"{where}: no task {task!r}; there are {', '.join(TASKS)}")
+    if form(TASKS[task].kind) != "vectors":
+        raise InputError(f"{where}: {task} is answered by labels, not by vectors; give them in {LABELS}.csv")
+
+
+def _named(samples: Array, where: str) -> Array:
+    """Return the names of samples as text."""
+    if samples.dtype.kind == "O" and all(isinstance(name, str) for name in samples.ravel()):
+        samples = samples.astype(np.str_)
+    if samples.ndim != 1 or samples.dtype.kind != "U":
+        raise InputError(f"{where}: samples: expected text of shape (n,), but got {samples.dtype} of {samples.shape}")
+    return samples
 
 
 def _distinct(names: Sequence[str], where: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,12 +30,14 @@ from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.given import SEPARATOR, Given, Told, read, sharded
+from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
-from gnomon.suites.episode.scoring import Ground, evaluation
+from gnomon.suites.episode.scoring import evaluation
 from gnomon.suites.episode.tasks.data import Recorded
 from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST
 from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
@@ -81,34 +83,37 @@ def _ground(options: ScoreOptions, tasks: Sequence[str], places: Sequence[layout
     """Build the samples of the tasks, and say what they stand on; nothing is trained here, so no split is audited."""
     wanted = {block for task in tasks for block in TASKS[task].target_blocks}
     recorded, streams = read_truth(places, options.variant, wanted, folder)
-    return ground_of(options, tasks, places, recorded, streams)
+    how = built_by(options, options.seed, options.variant)
+    data = {task: cells.built(task, recorded, how) for task in tasks}
+    repairs = {one.id: one.labels.repairs for one in recorded}
+    ground = ground_of(options, outlines(data), lambda _: data, places, repairs, streams)
+    return ground.holding(data, trained=False)
 
 
 def ground_of(
     options: ScoreOptions,
-    tasks: Sequence[str],
+    tasks: Mapping[str, Outline],
+    look: Callable[[str], Mapping[str, TaskData]],
     places: Sequence[layout.Place],
-    recorded: list[Recorded],
-    streams: dict[str, Any],
-    held: Collection[str] | None = None,
+    repairs: Mapping[str, Mapping[str, int]],
+    streams: Mapping[str, Any],
     left_out: Mapping[str, str] | None = None,
 ) -> Ground:
-    """Say what answers to tasks stand on; ``held``: test episodes that are known, where some episodes are left out."""
-    how = {**built_by(options, options.seed, options.variant), "held": held}
+    """Say what answers to tasks stand on; ``repairs``: what had to be repaired in the caption of every episode."""
     split, settings = described(options, options.variant)
-    told = {one.id: {"coverage": {}, "masked": {}, "repairs": one.labels.repairs} for one in recorded} | streams
+    told = {name: {"coverage": {}, "masked": {}, "repairs": own} for name, own in repairs.items()} | dict(streams)
     ground = Ground.of(
-        options.variant,
-        {task: cells.built(task, recorded, how) for task in tasks},
-        {place.id: layout.content(place) for place in places},
-        [place.id for place in places if generated(place)],
-        split,
-        settings,
-        trained=False,
+        variant=options.variant,
+        tasks=tasks,
+        look=look,
+        content={place.id: layout.content(place) for place in places},
+        simulated=[place.id for place in places if generated(place)],
+        split=split,
+        settings=settings,
         streams=told,
         left_out=left_out,
     )
-    return replace(ground, streams=streams)
+    return replace(ground, streams=dict(streams))
 
 
 def read_truth(
@@ -154,7 +159,7 @@ def _evaluated(
     chosen = possible(ground, given.tasks, where)
     answers = {task: answered(given.tasks[task], ground.data[task], options.missing) for task in chosen}
     lost = sum(one.facts.get("missing", 0) for one in answers.values())
-    asked = {task: len(data.of(TEST)) for task, data in ground.data.items() if task in given.tasks}
+    asked = {task: one.asked for task, one in ground.tasks.items() if task in given.tasks}
     scored = sum(len(one.ids) for one in answers.values())
     return evaluation(
         replace(
@@ -169,7 +174,7 @@ def _evaluated(
         coverage={
             "complete": scored == sum(asked.values()),
             "samples": {"truth": sum(asked.values()), "scored": scored, "missing": lost},
-            "tasks": {"asked": list(ground.data), "answered": list(answers)},
+            "tasks": {"asked": list(ground.tasks), "answered": list(answers)},
             "policy": {"missing": options.missing},
         },
         options=opt.record(replace(options, predictions=(where,))),
@@ -181,9 +186,9 @@ def _evaluated(
 
 def possible(ground: Ground, given: Collection[str], where: str) -> list[str]:
     """Return the tasks that a system answers and that can be scored."""
-    found = [task for task, data in ground.data.items() if task in given and not data.lacks]
+    found = [task for task, one in ground.tasks.items() if task in given and not one.lacks]
     if not found:
-        reasons = [f"{task}: {data.lacks}" for task, data in ground.data.items() if data.lacks]
+        reasons = [f"{task}: {one.lacks}" for task, one in ground.tasks.items() if one.lacks]
         raise InputError(f"{where}: nothing can be scored: {some(reasons, sentences=True)}; give longer episodes")
     return found
 
@@ -256,13 +261,12 @@ def findings(
     if lost:
         text = f"{counted(lost, 'sample')} without a label: counted as wrong"
         found.append(Finding("missing-predictions", "warning", where, text, "answer every test sample"))
-    others = [task for task in ground.data if task not in given]
+    others = [task for task in ground.tasks if task not in given]
     if others:
         text = f"no answers to {some(others)}, which other systems answer"
         found.append(Finding("tasks-not-answered", "info", where, text, "give --tasks to ask all systems for the same"))
     for task, own in classes.items():
-        data = ground.data[task]
-        known = {*data.labels, *(name for names in data.sets for name in names)}
+        known = ground.tasks[task].known
         odd = [name for name in own if name not in known]
         if odd:
             text = f"{task}: answers that no sample of these episodes has: {some(odd)}"

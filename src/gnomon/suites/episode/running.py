@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -35,6 +35,7 @@ from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
+from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
 from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
@@ -299,7 +300,7 @@ def _assemble(
     return found
 
 
-def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> scoring.Ground:
+def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> Ground:
     recorded, files, coverage = [], {}, {}
     for place in work.places:
         folders = [store.path(node.key) for node in (nodes.annotation(place), nodes.features(place, variant))]
@@ -319,6 +320,16 @@ def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> scoring.Gro
     data = {task: cells.built(task, recorded, how) for task in work.tasks}
     split, settings = described(work.options, variant, work.skip)
     marked = [place.id for place in work.places if generated(place)]
-    return scoring.Ground.of(
-        variant, data, work.content, marked, split, settings, files=files, streams=coverage, left_out=work.left_out
+    tasks = outlines(data)
+    ground = Ground.of(
+        variant=variant,
+        tasks=tasks,
+        look=lambda _: data,
+        content=work.content,
+        simulated=marked,
+        split=split,
+        settings=settings,
+        streams=coverage,
+        left_out=work.left_out,
     )
+    return replace(ground.holding(data, trained=True), files=files)

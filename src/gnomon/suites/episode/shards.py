@@ -3,9 +3,10 @@
 All answers to a task of one episode are in one shard, so that a segment is scored at once and a sample that has no
 answer is known where its episode is scored. Tasks that rank every answer among all candidates (retrieval) are given in
 one file. Annotation and features of every episode are artefacts; a cell reads its shard and the episodes that it
-answers for, one after another, and holds no more than one. What is held of all episodes at the end is what was written
-about their frames and a row for every sample, as in any run of this suite; streams and vectors never are
-(:mod:`gnomon.suites.episode.unread`), and the run does not keep them.
+answers for, one after another, and holds no more than one. So does who puts a run together: samples are built for one
+episode and counted (:mod:`gnomon.suites.episode.tasks.outlines`), and what parts hold is put in place one after
+another. What stays of all episodes is the tallies of every segment, and the table of a run, whose columns hold a code
+where texts repeat; the run does not keep vectors.
 
 An episode that cannot be read fails the cells that need it, and is left out of the run, which is partial.
 """
@@ -15,49 +16,46 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gnomon.core import options as opt
-from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, some
-from gnomon.core.ledgers import Ledger
-from gnomon.core.tallies import natural_key
+from gnomon.core.tallies import Tallies
 from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.store import Store
-from gnomon.intake.shards import identity, unchanged
+from gnomon.intake.shards import identity
 from gnomon.intake.sources import Source
 from gnomon.runs import parts
-from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.suites.episode import cells, exhibits, layout
-from gnomon.suites.episode.answers import Answers, Tallied, tallied
+from gnomon.suites.episode.answers import ROW, Tallied
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
-from gnomon.suites.episode.given import Told, read_unit, units
-from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.given import episode_of, read_unit, samples_of, units
+from gnomon.suites.episode.ground import Ground
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.options import ScoreOptions
-from gnomon.suites.episode.predictions import answered, chosen_tasks, findings, ground_of, possible, read_of
+from gnomon.suites.episode.predictions import chosen_tasks, findings, ground_of, possible, read_of
 from gnomon.suites.episode.running import CELLS, built_by, checked_split, code, whole, words
-from gnomon.suites.episode.scoring import About, Clear, Ground, Said, assembled, clear, table, without_overlap
-from gnomon.suites.episode.tasks.data import Recorded
+from gnomon.suites.episode.scoring import About, Clear, Said, assembled, without_overlap
+from gnomon.suites.episode.tallying import CLEAR, ROWS
 from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
-from gnomon.suites.episode.tasks.splitting import DISJOINT, TEST, held_out
+from gnomon.suites.episode.tasks.splitting import DISJOINT, held_out
 from gnomon.suites.episode.unread import stored
 
-TALLY = "gnomon.suites.episode.shards:tally"
+TALLY = "gnomon.suites.episode.tallying:tally"
 WITHOUT = "without answers, "
-ROWS = "rows.parquet"
-CLEAR = "clear__"
-"""Before the names of tallies without samples that overlap training."""
+REPEATED = [name for name in ROW if name not in ("sample", "value")]
+"""Columns of rows in which texts repeat."""
 OFFERED = "add them, or choose --missing wrong"
 
 
@@ -91,6 +89,7 @@ def score(sources: Sequence[Source], options: ScoreOptions) -> Job:
     def made(outcome: Outcome) -> list[Evaluation]:
         keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits, list(places.values()), sound=False)
         ground = work.ground(Store(options.store_folder()))
+        outcome = _readable(outcome, ground.left_out)
         return [
             _evaluation(ground, source, found[source.name], outcome.of(system=source.name), options, keeper)
             for source in sources
@@ -106,11 +105,11 @@ def _units(source: Source, episodes: Sequence[str]) -> list[Unit]:
     of: dict[tuple[str, str], str] = {}
     for name, path in units(source).items():
         try:
-            told = read_unit(name, path)
+            told = samples_of(name, path)
         except InputError:  # its cell says so
             found.append(Unit(name, path, None))
             continue
-        own = {task: _episodes(one, episodes) for task, one in told.items()}
+        own = {task: _episodes(names, os.fspath(path), episodes) for task, names in told.items()}
         found.append(Unit(name, path, own))
         for key in ((task, episode) for task, names in own.items() for episode in names):
             if of.setdefault(key, name) != name:
@@ -121,22 +120,17 @@ def _units(source: Source, episodes: Sequence[str]) -> list[Unit]:
     return found
 
 
-def _episodes(told: Told, episodes: Sequence[str]) -> tuple[str, ...]:
+def _episodes(samples: Sequence[str], where: str, episodes: Sequence[str]) -> tuple[str, ...]:
     """Return the episodes of the samples of a task."""
     known = set(episodes)
-    names = {sample: _episode(sample, known) for sample in told.samples}
+    names = {sample: episode_of(sample, known) for sample in samples}
     strange = [sample for sample, episode in names.items() if not episode]
     if strange:
         raise InputError(
-            f"{told.where}: samples of episodes that are not in the truth: {some(strange)}; it has {some(episodes)}"
+            f"{where}: samples of episodes that are not in the truth: {some(strange)}; it has {some(episodes)}"
         )
-    return tuple(name for name in episodes if name in set(names.values()))
-
-
-def _episode(sample: str, episodes: set[str]) -> str:
-    """Return the episode of a sample: ``EPISODE/FRAME`` or ``EPISODE/FRAME/PAIR``."""
-    outer = sample.rpartition("/")[0]
-    return next((name for name in (outer, outer.rpartition("/")[0]) if name in episodes), "")
+    there = set(names.values())
+    return tuple(name for name in episodes if name in there)
 
 
 def _fault(found: Mapping[str, Sequence[Unit]]) -> str:
@@ -233,109 +227,48 @@ class _Work:
         return found
 
     def ground(self, store: Store) -> Ground:
-        """Return what all systems stand on, without the episodes that could not be read."""
-        recorded, streams, left_out, places = [], {}, {}, []
+        """Return what all systems stand on, without the episodes that could not be read; one is held at a time."""
+        found: dict[str, list[Outline]] = {task: [] for task in self.tasks}
+        repairs, streams, left_out, places = {}, {}, {}, []
         for episode, place in self.places.items():
-            folders = {role: store.path(node.key) for role, node in self.artefacts[episode].items()}
+            folders = self.folders(store, episode)
             if not all(folder.is_dir() for folder in folders.values()):
                 left_out[episode] = "it could not be read"
                 continue
-            features = Features.read(folders["features"]) if self.wanted else None
-            if features is not None:
-                streams[episode] = read_of(features.facts, self.wanted)
-            recorded.append(stored(folders["annotation"], features))
+            if self.wanted:
+                streams[episode] = read_of(Features.read(folders["features"]).facts, self.wanted)
+            for task, one in self.samples(store, episode).items():
+                found[task].append(one.outline)
+                repairs[episode] = one.recorded[episode].labels.repairs
+            del one  # so that the next one finds the memory free
             places.append(place)
-        if not recorded:
+        if not places:
             raise InputError("no episode could be read; see what failed above")
-        return ground_of(self.options, self.tasks, places, recorded, streams, self.held, left_out)
+        tasks = {task: Outline.added(own) for task, own in found.items()}
+        return ground_of(self.options, tasks, partial(self.samples, store), places, repairs, streams, left_out)
+
+    def samples(self, store: Store, episode: str) -> dict[str, TaskData]:
+        """Build the samples of every task in one episode."""
+        folders = self.folders(store, episode)
+        features = Features.read(folders["features"]) if self.wanted else None
+        recorded = stored(folders["annotation"], features)
+        return {task: cells.built(task, [recorded], self.how) for task in self.tasks}
+
+    def folders(self, store: Store, episode: str) -> dict[str, Path]:
+        """Return where the artefacts of an episode are, by what they are."""
+        return {role: store.path(node.key) for role, node in self.artefacts[episode].items()}
 
 
-def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
-    """Tally one shard, an episode after another, unless it is not what it was; a cell of the engine."""
-    with unchanged([(arguments["path"], arguments["known"])]):
-        _tally(arguments, needs, out)
-
-
-def _tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
-    path = arguments["path"]
-    told = read_unit(arguments["unit"], Path(path)) if path else {}
-    if path and (arguments["told"] is None or set(told) != set(arguments["told"])):
-        raise InputError(f"{path}: changed while it was scored; give the same command again")
-    made: list[Part] = []
-    rows: list[tuple[Any, ...]] = []
-    lost: list[str] = []
-    for task, names in arguments["told"].items():
-        if task not in arguments["tasks"]:
-            continue
-        together = TASKS[task].kind == "retrieval"
-        for group in [arguments["episodes"]] if together else [[name] for name in names]:
-            found = _tallied(task, group, told.get(task), arguments, needs)
-            if isinstance(found, str):
-                lost.append(found)
-            elif found is not None:
-                made.append(found[0])
-                rows += found[1]
-    whole_part = parts.folded(made) if made else Part(Roster((), (), {"episode": ()}, "episode"), {})
-    parts.write(replace(whole_part, facts={"tasks": [part.facts for part in made], "lost": lost}), out)
-    pq.write_table(table(rows), out / ROWS)
-
-
-def _tallied(
-    task: str, episodes: Sequence[str], told: Told | None, arguments: Mapping[str, Any], needs: Mapping[str, Path]
-) -> tuple[Part, list[tuple[Any, ...]]] | str | None:
-    """Tally a task in some episodes; return what is lacking where there have to be answers and are none.
-
-    What is read of the episodes ends with it, so that the next ones find the memory free.
-    """
-    path, missing = arguments["path"], arguments["missing"]
-    data = cells.built(task, [_recorded(name, needs, len(episodes)) for name in episodes], arguments)
-    if not path and not len(data.of(TEST)):
-        return None
-    if not path and (missing == "error" or form(data.task.kind) == "vectors"):
-        return f"{task} of {episodes[0]}"
-    return _part(answered(_only(told, episodes, arguments["unit"]), data, missing), data)
-
-
-def _recorded(name: str, needs: Mapping[str, Path], count: int) -> Recorded:
-    """Read an episode from its artefacts: whole where it is alone, else its streams when they are asked for."""
-    annotation, features = needs[f"annotation {name}"], needs.get(f"features {name}")
-    if count == 1:
-        return cells.read(annotation, features)
-    return stored(annotation, None if features is None else Features.read(features))
-
-
-def _only(told: Told | None, episodes: Sequence[str], unit: str) -> Told:
-    """Return the answers for some episodes."""
-    if told is None:
-        return Told(unit, {}, {}, np.zeros((0, 0)))
-    known = set(episodes)
-    labels = {name: label for name, label in told.labels.items() if _episode(name, known)}
-    return replace(told, labels=labels, rows={name: row for name, row in told.rows.items() if _episode(name, known)})
-
-
-def _part(answers: Answers, data: TaskData) -> tuple[Part, list[tuple[Any, ...]]]:
-    """Tally answers over the segments that they are of; return the rows of the table of a run, too."""
-    test = data.of(TEST)
-    of = {data.segment[row]: data.episode[row] for row in test.tolist()}
-    ids = tuple(sorted(of, key=natural_key))
-    groups = tuple(of[name] for name in ids)
-    place = {name: index for index, name in enumerate(ids)}
-    case = np.array([place[data.segment[row]] for row in test.tolist()], dtype=np.int64)
-    done = tallied(answers, data, test, case, len(ids))
-    rest = clear(answers, data, case, done)
-    facts = {
-        "task": data.task.name,
-        "n": len(answers.ids),
-        "missing": answers.facts.get("missing", 0),
-        "classes": list(answers.classes),
-        "left_out": rest.left_out,
-        "clear": rest.n,
-        "families": list(done.tallies),
-        "ledgers": list(done.ledgers),
-        "done": done.facts,
+def _readable(outcome: Outcome, left_out: Mapping[str, str]) -> Outcome:
+    """Count cells as missing that were done before, of episodes that can no longer be read."""
+    lost = {
+        cell.name: f"episode {name}: {left_out[name]}, though it was scored before; mend it and give the command again"
+        for cell in outcome.cells
+        for name in cell.arguments.get("episodes", ())
+        if name in left_out and cell.name in outcome.done
     }
-    tallies = {**done.tallies, f"{CLEAR}{rest.measure.family}": rest.tallies}
-    return Part(Roster(ids, groups, {"episode": groups}, "episode"), tallies, done.ledgers, facts), done.rows
+    done = {name: folder for name, folder in outcome.done.items() if name not in lost}
+    return replace(outcome, done=done, missing={**outcome.missing, **lost}) if lost else outcome
 
 
 def _evaluation(
@@ -346,24 +279,35 @@ def _evaluation(
     options: ScoreOptions,
     keeper: exhibits.Keeper,
 ) -> Evaluation:
-    """Fold the parts of a system."""
-    read = [parts.read(folder) for folder in outcome.done.values()]
-    lost = [name for part in read for name in part.facts["lost"]]
+    """Put the parts of a system together."""
+    read = sharding.Stored(list(outcome.done.items()))
+    told = [dict(part.facts) for _, part in read]
+    lost = [name for one in told for name in one["lost"]]
     if lost:
         raise InputError(f"{source.where}: no answers to {some(lost)}; {OFFERED} where answers are labels")
-    facts = [fact for part in read for fact in part.facts["tasks"]]
+    facts = [fact for one in told for fact in one["tasks"]]
     given = {fact["task"] for fact in facts}
     if not given:
         why = next(iter(outcome.missing.values()), "no test sample is answered")
         raise InputError(f"{source.where}: no shard could be scored; the first: {why}")
     chosen = possible(ground, given, source.where)
-    rows = _rows(outcome.done.values())
-    folded = parts.folded([part for part in read if len(part.roster)])
+    rows = _rows(outcome.done.values(), told, list(ground.content))
+    whole_part = parts.placed(
+        lambda: (part for _, part in read), ground.roster, lambda name: not name.startswith(CLEAR)
+    )
     by_task = {task: [fact for fact in facts if fact["task"] == task] for task in chosen}
-    done = {task: _moved(folded, own, rows.get(task, []), ground) for task, own in by_task.items()}
+    done = {
+        task: Tallied(
+            {name: whole_part.tallies[name] for name in own[0]["families"]},
+            {name: whole_part.ledgers[name] for name in own[0]["ledgers"]},
+            rows[task],
+            dict(own[0]["done"]),
+        )
+        for task, own in by_task.items()
+    }
     missing = sum(fact["missing"] for own in by_task.values() for fact in own)
     scored = sum(fact["n"] for own in by_task.values() for fact in own)
-    asked = sum(len(data.of(TEST)) for task, data in ground.data.items() if task in given)
+    asked = sum(one.asked for task, one in ground.tasks.items() if task in given)
     classes = {task: sorted({name for fact in own for name in fact["classes"]}) for task, own in by_task.items()}
     shards = [unit for unit in found if unit.path is not None]
     complete = scored == asked and outcome.complete and not ground.left_out
@@ -373,7 +317,7 @@ def _evaluation(
         coverage={
             "complete": complete,
             "samples": {"truth": asked, "scored": scored, "missing": missing},
-            "tasks": {"asked": list(ground.data), "answered": chosen},
+            "tasks": {"asked": list(ground.tasks), "answered": chosen},
             "policy": {"missing": options.missing},
             "shards": {"given": len(shards), "scored": sum(f"{source.name}: {u.name}" in outcome.done for u in shards)},
             **cells_done,
@@ -382,38 +326,49 @@ def _evaluation(
         inputs=(),
         facts={"seed": options.seed},
     )
-    told = findings(ground, source.where, given, classes, missing)
-    said = {task: _said(folded, own) for task, own in by_task.items()}
-    ground = replace(ground, findings=(*ground.findings, *told))
+    tried = {task for unit in found for task in unit.told or ()}  # its cells say why what was tried is not there
+    found_out = findings(ground, source.where, given | tried, classes, missing)
+    cleared = _cleared(read, [task for task, own in by_task.items() if any(fact["left_out"] for fact in own)])
+    said = {task: _said(own, cleared.get(task)) for task, own in by_task.items()}
+    ground = replace(ground, findings=(*ground.findings, *found_out))
     return assembled(ground, source.name, done, said, about, keeper)
 
 
-def _rows(folders: Iterable[Path]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return the rows of all shards by task."""
-    found: dict[str, list[tuple[Any, ...]]] = {}
-    for folder in folders:
-        for row in pq.read_table(folder / ROWS).to_pylist():
-            found.setdefault(row["task"], []).append(tuple(row.values()))
-    return found
+def _rows(folders: Iterable[Path], told: Sequence[Mapping[str, Any]], episodes: Sequence[str]) -> dict[str, pa.Table]:
+    """Return the rows of all shards by task, in the order of episodes; those of a task and episode are in one of them.
+
+    Texts that repeat are codes.
+    """
+    order = {name: place for place, name in enumerate(episodes)}
+    found: dict[str, dict[int, pa.Table]] = {}
+    for folder, about in zip(folders, told, strict=True):
+        held, at = pq.read_table(folder / ROWS, read_dictionary=REPEATED), 0
+        for fact in about["tasks"]:
+            found.setdefault(fact["task"], {})[order[fact["episodes"][0]]] = held.slice(at, fact["n"])
+            at += fact["n"]
+    return {
+        task: pa.concat_tables([own[place] for place in sorted(own)]).unify_dictionaries().combine_chunks()
+        for task, own in found.items()
+    }
 
 
-def _moved(part: Part, facts: Sequence[Mapping[str, Any]], rows: list[tuple[Any, ...]], ground: Ground) -> Tallied:
-    """Return what was tallied of a task over the cases of the ground, and its rows in the order of samples."""
-    cases = {name: index for index, name in enumerate(ground.roster.ids)}
-    order = np.array([cases[name] for name in part.roster.ids], dtype=np.int64)
-    data = ground.data[facts[0]["task"]]
-    place = {name: index for index, name in enumerate(data.ids)}
-    held = {name: part.ledgers[name] for name in facts[0]["ledgers"]}
-    return Tallied(
-        {name: part.tallies[name].grouped(order, len(cases)) for name in facts[0]["families"]},
-        {name: Ledger(order[one.case], one.columns, one.labels) for name, one in held.items()},
-        sorted(rows, key=lambda row: place[row[1]]),
-        dict(facts[0]["done"]),
-    )
+def _cleared(read: sharding.Stored, tasks: Sequence[str]) -> dict[str, Tallies]:
+    """Return the tallies of tasks without samples that overlap training; a shard in which none does has one kind."""
+    families = {task: of_task(TASKS[task])[0].family for task in tasks}
+    held: dict[str, list[Tallies]] = {task: [] for task in tasks}
+    for _, part in read if tasks else ():
+        for task, family in families.items():
+            own = part.tallies.get(f"{CLEAR}{family}", part.tallies.get(family))
+            if own is not None:
+                held[task].append(own)
+    return {task: Tallies.stack(own) for task, own in held.items()}
 
 
-def _said(part: Part, facts: Sequence[Mapping[str, Any]]) -> Said:
-    measure = of_task(TASKS[facts[0]["task"]])[0]
-    tallies = part.tallies[f"{CLEAR}{measure.family}"]
+def _said(facts: Sequence[Mapping[str, Any]], cleared: Tallies | None) -> Said:
+    """Return what is recorded of the answers to a task; ``cleared`` is there where some samples overlap training."""
     left_out, n, missing = (sum(fact[name] for fact in facts) for name in ("left_out", "clear", "missing"))
-    return Said({"missing": missing} if missing else {}, without_overlap([Clear(measure, left_out, n, tallies)]))
+    known = {"missing": missing} if missing else {}
+    if cleared is None:
+        return Said(known, None)
+    measure = of_task(TASKS[facts[0]["task"]])[0]
+    return Said(known, without_overlap(Clear(measure, left_out, n, cleared)))

@@ -23,10 +23,9 @@ from gnomon.suites.episode.answers import GROUNDING, Answers, alike
 from gnomon.suites.episode.heads import ceilings, trivial
 from gnomon.suites.episode.options import HEADS, TRIVIAL
 from gnomon.suites.episode.tasks import persistence
-from gnomon.suites.episode.tasks.declared import Task
+from gnomon.suites.episode.tasks.declared import CONTACT, FORECAST, Task
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST, TRAIN
-from gnomon.suites.episode.tasks.taskdata import CONTACT, FORECAST
 from gnomon.suites.episode.tasks.vocabulary import codes
 
 

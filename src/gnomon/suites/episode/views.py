@@ -363,11 +363,14 @@ def confusions(run: Run) -> list[View]:
     if answers is None:
         return []
     found = []
-    rows = [row for row in answers.to_pylist() if row["truth"]]
+    counts = answers.group_by(answers.column_names).aggregate([([], "count_all")]).to_pylist()
     for task in run.manifest["protocol"]["tasks"]:
         if TASKS[task].kind not in ("label", "binary", "pair"):
             continue
-        pairs = Counter((row["truth"], row["prediction"] or "") for row in rows if row["task"] == task)
+        pairs = Counter[tuple[str, str]]()
+        for row in counts:
+            if row["task"] == task and row["truth"]:
+                pairs[row["truth"], row["prediction"] or ""] += row["count_all"]
         classes = sorted({label for pair in pairs for label in pair if label})
         if not pairs or len(classes) > LARGEST_MATRIX:
             continue
@@ -385,7 +388,7 @@ def _answers(run: Run) -> pa.Table | None:
     """Return what was answered: of a run in memory, or from its directory; None where neither is there."""
     columns = ["task", "truth", "prediction"]
     if run.table is not None:
-        return run.table.select(columns)
+        return pa.table({name: run.table[name].cast(pa.string()) for name in columns})
     path = None if run.path is None else run.path / "predictions.parquet"
     if path is None or not path.is_file():
         return None

@@ -28,8 +28,8 @@ from gnomon.core.tallies import Array
 from gnomon.runs.auditing import TARGET
 from gnomon.suites.episode.tasks import inputs, targets
 from gnomon.suites.episode.tasks.data import Table
-from gnomon.suites.episode.tasks.declared import block_kinds, input_blocks
-from gnomon.suites.episode.tasks.taskdata import FORECAST, TaskData
+from gnomon.suites.episode.tasks.declared import FORECAST, block_kinds, input_blocks
+from gnomon.suites.episode.tasks.taskdata import TaskData
 from gnomon.suites.episode.tasks.validity import entries
 
 FRAME = "frame:"

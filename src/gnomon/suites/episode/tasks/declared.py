@@ -32,6 +32,8 @@ from gnomon.core.errors import InputError
 Kind = Literal["label", "binary", "multilabel", "vector", "retrieval", "pair"]
 Reads = Literal["all", "all but caption", "all but contacts and caption", "motion", "motion and visual"]
 VARIANTS = ("published", "strict")
+FORECAST = "hand_trajectory_forecast"
+CONTACT = "contact_prediction"
 CAPTION = "caption_objects_interaction_text"
 CONTACTS = "body_contacts"
 MOTION = (

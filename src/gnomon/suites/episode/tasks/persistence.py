@@ -11,9 +11,10 @@ import numpy as np
 
 from gnomon.core.tallies import Array
 from gnomon.suites.episode.features.windows import LENGTH
+from gnomon.suites.episode.tasks.declared import CONTACT, FORECAST
 from gnomon.suites.episode.tasks.targets import CONTACT as LEAST_SCORE
 from gnomon.suites.episode.tasks.targets import FEET
-from gnomon.suites.episode.tasks.taskdata import CONTACT, FORECAST, TaskData
+from gnomon.suites.episode.tasks.taskdata import TaskData
 from gnomon.suites.episode.tasks.vocabulary import named
 
 

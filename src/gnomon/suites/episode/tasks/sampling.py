@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from gnomon.core.errors import InputError, some
-from gnomon.core.tallies import Array
 from gnomon.suites.episode.tasks.auditing import quantities, samples
 from gnomon.suites.episode.tasks.data import Recorded
 from gnomon.suites.episode.tasks.declared import VARIANTS, Task
@@ -22,7 +19,6 @@ from gnomon.suites.episode.tasks.splitting import (
     CHRONOLOGICAL,
     DISJOINT,
     EMBARGO,
-    PARTS,
     SEED,
     SPLITS,
     TEST,
@@ -32,8 +28,7 @@ from gnomon.suites.episode.tasks.splitting import (
     held_out,
 )
 from gnomon.suites.episode.tasks.taskdata import TaskData
-from gnomon.suites.episode.tasks.validity import entries
-from gnomon.suites.episode.tasks.vocabulary import classes_of, unseen, unseen_names, vocabulary_of
+from gnomon.suites.episode.tasks.vocabulary import classes_of, vocabulary_of
 
 __all__ = ["TaskData", "build", "quantities", "samples"]
 
@@ -111,7 +106,7 @@ def _joined(
     listed = task.kind in ("label", "multilabel")
     input_range = np.concatenate([one.input_range for one in found])
     target_range = np.concatenate([one.target_range for one in found])
-    data = TaskData(
+    return TaskData(
         task=task,
         variant=variant,
         ids=ids,
@@ -126,11 +121,9 @@ def _joined(
         classes=_classes(task, labels, sets, chosen) if listed else task.classes,
         fitted_on=tuple(ids[place] for place in chosen) if listed else (),
         clamped=(target_range[:, 1] - input_range[:, 1] < task.horizon) & (task.horizon > 0),
-        facts={},
+        dropped=dict(sum((Counter(one.dropped) for one in found), Counter[str]())),
         recorded=episodes,
     )
-    dropped = sum((Counter(one.dropped) for one in found), Counter[str]())
-    return replace(data, facts=_facts(data, dropped))
 
 
 def _names(
@@ -154,38 +147,3 @@ def _classes(
     if task.kind == "label":
         return classes_of(labels[place] for place in chosen)
     return vocabulary_of(sets[place] for place in chosen)
-
-
-def _facts(data: TaskData, dropped: Mapping[str, int]) -> dict[str, Any]:
-    """Return the counts that a run records."""
-    train, test = data.of(TRAIN), data.of(TEST)
-    total, invalid, as_values = entries(data)
-    used = np.concatenate([train, test])
-    facts: dict[str, Any] = {
-        "samples": {part: len(data.of(part)) for part in PARTS},
-        "dropped": dict(dropped),
-        "clamped": int(data.clamped[used].sum()),
-        "cut": _cuts(data, train, test),
-        "invalid": {
-            "total": int(total[used].sum()),
-            "invalid": int(invalid[used].sum()),
-            "used": int(as_values[used].sum()),
-        },
-    }
-    if data.task.kind == "multilabel":
-        facts |= unseen_names([data.sets[k] for k in train.tolist()], [data.sets[k] for k in test.tolist()])
-    elif data.labels:
-        facts |= unseen([data.labels[k] for k in train.tolist()], [data.labels[k] for k in test.tolist()])
-    return facts
-
-
-def _cuts(data: TaskData, train: Array, test: Array) -> dict[str, dict[str, int | None]]:
-    """Return, by episode, where what training samples read ends and where what test samples read begins."""
-    first, last = np.iinfo(np.int64).max, np.iinfo(np.int64).min
-    ends, begins = np.full(len(data.recorded), last), np.full(len(data.recorded), first)
-    np.maximum.at(ends, data.numbers[train], data.reads[train, 1])
-    np.minimum.at(begins, data.numbers[test], data.reads[test, 0])
-    return {
-        name: {"train_ends": None if end == last else end, "test_begins": None if begin == first else begin}
-        for name, end, begin in zip(data.recorded, ends.tolist(), begins.tolist(), strict=True)
-    }

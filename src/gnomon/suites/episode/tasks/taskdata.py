@@ -18,12 +18,9 @@ from gnomon.core.tallies import Array
 from gnomon.suites.episode.features.blocks import NAMES
 from gnomon.suites.episode.tasks import inputs, targets
 from gnomon.suites.episode.tasks.data import Recorded, Table
-from gnomon.suites.episode.tasks.declared import Task
-from gnomon.suites.episode.tasks.splitting import TEST, TRAIN
+from gnomon.suites.episode.tasks.declared import FORECAST, Task
+from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
-
-FORECAST = "hand_trajectory_forecast"
-CONTACT = "contact_prediction"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,8 +51,8 @@ class TaskData:
         Samples that it was made from; none where classes are known beforehand.
     clamped
         ``(n,)``: whether the target was moved to the last frame of the episode.
-    facts
-        Counts, for the record of a run.
+    dropped
+        Windows that are no sample, by reason.
     recorded
         The episodes by id.
     """
@@ -74,7 +71,7 @@ class TaskData:
     classes: tuple[str, ...]
     fitted_on: tuple[str, ...]
     clamped: Array
-    facts: Mapping[str, Any]
+    dropped: Mapping[str, int]
     recorded: Mapping[str, Recorded]
 
     def __post_init__(self) -> None:
@@ -109,21 +106,20 @@ class TaskData:
         low = np.minimum(self.input_range[:, 0], self.target_range[:, 0])
         return np.stack([low, np.maximum(self.input_range[:, 1], self.target_range[:, 1])], axis=1)
 
+    @cached_property
+    def outline(self) -> Outline:
+        """The samples, counted."""
+        return Outline.of(self)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The counts that a run records."""
+        return self.outline.facts
+
     @property
     def lacks(self) -> str:
         """Why the task cannot be trained and tested on these samples; empty where it can."""
-        missing = [part for part in (TRAIN, TEST) if part not in self.part]
-        if missing:
-            return f"no sample to {' and '.join(missing)} on"
-        return self._one_class() if self.variant == "strict" and self.task.kind in ("label", "binary") else ""
-
-    def _one_class(self) -> str:
-        """Say so where a constant answer would be perfect: ``strict`` takes that for no question."""
-        for part in (TRAIN, TEST):
-            seen = {self.labels[place] for place in self.of(part).tolist()}
-            if len(seen) == 1:
-                return f"all {part} targets are {min(seen)!r}, so that a constant answer is perfect"
-        return ""
+        return self.outline.lacks
 
     def x(self, where: Array | None = None, features: Mapping[str, Table] | None = None) -> Array:
         """Return inputs, ``(n, d)`` float32, of all samples or of the places that are given.

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gnomon.core.tallies import Array
 from gnomon.suites.episode.features.blocks import NAMES
 from gnomon.suites.episode.tasks import targets
-from gnomon.suites.episode.tasks.taskdata import CONTACT, FORECAST, TaskData
+from gnomon.suites.episode.tasks.declared import CONTACT, FORECAST
+
+if TYPE_CHECKING:
+    from gnomon.suites.episode.tasks.taskdata import TaskData
 
 
 def entries(data: TaskData) -> tuple[Array, Array, Array]:

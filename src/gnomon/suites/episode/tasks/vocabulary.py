@@ -65,24 +65,19 @@ def multi_hot(sets: Sequence[Collection[str]], vocabulary: Sequence[str]) -> Arr
     return hot
 
 
-def unseen(train: Sequence[str], test: Sequence[str]) -> Mapping[str, Any]:
-    """Return the classes of the test that training never showed, and the accuracy that they leave attainable.
+def unseen(train: Mapping[str, int], test: Mapping[str, int], what: str) -> Mapping[str, Any]:
+    """Return the classes of the test that training never showed, and the recall that they leave attainable.
 
-    ``ceiling`` is None where there is no test sample.
+    Parameters
+    ----------
+    train, test
+        How often each class or name occurs.
+    what
+        What is counted: ``samples`` of one class each, or ``names`` in sets.
+
+    ``ceiling`` is None where nothing is tested.
     """
-    known = set(train)
-    missing = [label for label in test if label not in known]
-    ceiling = 1 - len(missing) / len(test) if test else None
-    return {"unseen_test_classes": list(classes_of(missing)), "unseen_test_samples": len(missing), "ceiling": ceiling}
-
-
-def unseen_names(train: Sequence[Collection[str]], test: Sequence[Collection[str]]) -> Mapping[str, Any]:
-    """Return the names of test sets that no training set has, and the micro recall that they leave attainable.
-
-    ``ceiling`` is None where no test set names anything.
-    """
-    known = set(vocabulary_of(train))
-    total = sum(len(one) for one in test)
-    missing = [name for one in test for name in one if name not in known]
-    ceiling = 1 - len(missing) / total if total else None
-    return {"unseen_test_classes": list(classes_of(missing)), "unseen_test_names": len(missing), "ceiling": ceiling}
+    total, missing = sum(test.values()), {name: count for name, count in test.items() if name not in train}
+    lost = sum(missing.values())
+    ceiling = 1 - lost / total if total else None
+    return {"unseen_test_classes": list(classes_of(missing)), f"unseen_test_{what}": lost, "ceiling": ceiling}

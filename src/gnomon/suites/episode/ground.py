@@ -1,0 +1,162 @@
+"""What all systems stand on: the samples of every task, counted, the cases, what was noticed of them, their audit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gnomon.core.cases import Roster
+from gnomon.core.evidence import Finding
+from gnomon.core.samples import Samples
+from gnomon.core.tallies import natural_key
+from gnomon.suites.episode import audited, systems
+from gnomon.suites.episode import protocol as rules
+from gnomon.suites.episode.tasks.outlines import Outline
+from gnomon.suites.episode.tasks.sampling import TaskData
+from gnomon.suites.episode.tasks.splitting import DISJOINT, PURGED
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """What all systems of one variant stand on: the samples of every task, the cases, and their audit.
+
+    Attributes
+    ----------
+    tasks
+        The samples of every task, counted.
+    look
+        Returns the samples of every task, at least those of the episode that it is given.
+    data
+        All samples of every task; nothing where they are let go, an episode after another.
+    """
+
+    variant: str
+    split: Mapping[str, Any]
+    settings: Mapping[str, Any]
+    tasks: Mapping[str, Outline]
+    roster: Roster
+    content: Mapping[str, str]
+    """Hash of every episode."""
+    simulated: tuple[str, ...]
+    look: Callable[[str], Mapping[str, TaskData]]
+    data: Mapping[str, TaskData] = field(default_factory=dict)
+    samples: Samples | None = None
+    audit: Any = None
+    ceilings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    streams: Mapping[str, Any] = field(default_factory=dict)
+    """By episode: coverage of the blocks, and why some are masked."""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Episodes that were given and cannot be used, and why."""
+
+    @staticmethod
+    def of(
+        *,
+        variant: str,
+        tasks: Mapping[str, Outline],
+        look: Callable[[str], Mapping[str, TaskData]],
+        content: Mapping[str, str],
+        simulated: Sequence[str],
+        split: Mapping[str, Any],
+        settings: Mapping[str, Any],
+        streams: Mapping[str, Any],
+        left_out: Mapping[str, str] | None = None,
+    ) -> Ground:
+        """Put together what systems share."""
+        tested = _tested(tasks)
+        return Ground(
+            variant=variant,
+            split={**split, "test_episodes": sorted(tested)} if split.get("name") == DISJOINT else split,
+            settings=settings,
+            tasks=tasks,
+            roster=_roster(tasks, several=len(tested) > 1),
+            content=dict(content),
+            simulated=tuple(simulated),
+            look=look,
+            findings=(*_left_out(left_out or {}), *_about(tasks, simulated), *_masked(streams)),
+            streams=dict(streams),
+            left_out=dict(left_out or {}),
+        )
+
+    def holding(self, data: Mapping[str, TaskData], *, trained: bool) -> Ground:
+        """Return the ground with the samples themselves; without training there is no split to audit."""
+        held = replace(self, data=data)
+        if not trained:
+            return held
+        by_task = audited.collected(data)
+        ceilings = {name: systems.ceiling(one) for name, one in data.items() if not one.lacks}
+        unit = {"window": "ids", "group": self.roster.level}[rules.COUNTED[self.variant]]
+        audit = audited.audit(data, by_task, unit) if by_task else None
+        return replace(held, samples=audited.joined(by_task), audit=audit, ceilings=ceilings)
+
+    @property
+    def tested(self) -> set[str]:
+        """Episodes with a test sample."""
+        return _tested(self.tasks)
+
+
+def outlines(data: Mapping[str, TaskData]) -> dict[str, Outline]:
+    """Return the samples of every task, counted."""
+    return {name: one.outline for name, one in data.items()}
+
+
+def _tested(tasks: Mapping[str, Outline]) -> set[str]:
+    return {name for one in tasks.values() for name in one.tested}
+
+
+def _roster(tasks: Mapping[str, Outline], *, several: bool) -> Roster:
+    """Return all annotated segments as cases; with one test episode they are what is resampled, else episodes are."""
+    place = {segment: name for one in tasks.values() for segment, name in one.episodes.items()}
+    segments = sorted(place, key=natural_key)
+    return Roster(
+        ids=tuple(segments),
+        groups=tuple(place[name] if several else name for name in segments),
+        tags={"episode": tuple(place[name] for name in segments)},
+        level="episode" if several else "segment",
+    )
+
+
+def _about(tasks: Mapping[str, Outline], simulated: Sequence[str]) -> tuple[Finding, ...]:
+    found = []
+    for name, one in tasks.items():
+        if one.lacks:
+            found.append(Finding("task-not-possible", "warning", name, f"{name}: {one.lacks}", "give more episodes"))
+        if purged := one.samples[PURGED]:
+            text = f"{name}: {purged} samples read across the cut or come nearer than the embargo, and are in no part"
+            found.append(Finding("purged-samples", "info", name, text, "nothing: strict does so"))
+    if simulated:
+        text = f"{len(simulated)} episodes are simulated: {', '.join(simulated[:5])}"
+        found.append(Finding("simulated-data", "info", "data", text, "nothing: do not report them as real"))
+    return tuple(found)
+
+
+def _left_out(episodes: Mapping[str, str]) -> list[Finding]:
+    """Say which episodes are not in the numbers."""
+    remedy = "complete the episode, or say that the numbers are without it"
+    return [
+        Finding("episode-left-out", "warning", name, f"{name} is left out: {why}", remedy)
+        for name, why in episodes.items()
+    ]
+
+
+def _masked(streams: Mapping[str, Any]) -> list[Finding]:
+    """Say which blocks are masked, wholly or in part."""
+    found = []
+    for name, one in streams.items():
+        lost = {block: why for block, why in one["masked"].items() if one["coverage"][block] < 1}
+        if lost:
+            said = "; ".join(f"{block} {one['coverage'][block]:.0%} ({why})" for block, why in lost.items())
+            text = f"{name}: {len(lost)} blocks are masked where they are missing: {said}"
+            found.append(Finding("masked-blocks", "warning", name, text, "complete the episode, or read the coverage"))
+        gaps = {block: n for block, n in one.get("invalid_frames", {}).items() if n and block not in lost}
+        if gaps:
+            said = ", ".join(f"{block} {n}" for block, n in gaps.items())
+            text = f"{name}: frames in which a block saw nothing valid, of {one['frames']}: {said}"
+            found.append(Finding("invalid-frames", "info", name, text, "nothing: coverage is recorded"))
+        repaired = {what: count for what, count in one["repairs"].items() if count}
+        if repaired:
+            said = "; ".join(f"{what}: {count}" for what, count in repaired.items())
+            found.append(Finding("repaired-or-left-out", "info", name, f"{name}: {said}", "look at the caption"))
+    return found
