@@ -114,9 +114,10 @@ def test_patience_begins_when_something_waits_for_it(node, options, some_workers
     """While what it needs is being made, nobody has to be there who can do it."""
     monkeypatch.setattr(cluster, "PATIENCE", 1.5)
     found, _ = some_workers("")
-    first = node("made", seconds=5)
+    first = node("made", seconds=10)
     heavy = replace(node("trained", limits=GPU), heavy=True, needs={"it": first})
-    threading.Timer(5, found.start_worker, ["--resources", "GPU=1"]).start()
+    # Longer than patience after the begin, and so long before the end that a busy machine has started it by then.
+    threading.Timer(3, found.start_worker, ["--resources", "GPU=1"]).start()
     assert work(Plan([first, heavy]), options(executor=f"dask://{found.address}")).complete
 
 
