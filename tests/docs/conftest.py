@@ -21,3 +21,11 @@ def pages(site):
     from docs.site.checking import read
 
     return {address: read(content) for address, content in site.files.items() if address.endswith(".html")}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """The site takes half a minute to build, in every process that looks at it: that is for the slow tests."""
+    for item in items:
+        if "site" in getattr(item, "fixturenames", ()) and Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.slow)
