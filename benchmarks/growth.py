@@ -32,7 +32,7 @@ from typing import Any
 
 from benchmarks.harness import BenchmarkError, Context, Row
 from benchmarks.sharding import Stream, plural, sizes, written
-from benchmarks.storing import RESULTS, load, record, store, stored
+from benchmarks.storing import MEASURED, RESULTS, load, record, store, stored
 from benchmarks.streams import STREAMS
 from benchmarks.turns import Scorer, Turn, alone, in_the_same_minutes
 
@@ -59,15 +59,17 @@ def rows(context: Context) -> Iterator[Row]:
 def curve(name: str, sizes: Sequence[int] = SIZES) -> Iterator[Row]:
     """Measure one stream at every size that it is for."""
     for n in sizes:
-        if n <= STREAMS[name].most:
+        if STREAMS[name].least <= n <= STREAMS[name].most:
             yield row(name, n, point(name, n))
 
 
 def again(name: str, folder: Path = RESULTS) -> None:
-    """Measure a curve anew, in place of the one that is stored."""
+    """Measure a curve anew, in place of the one that is stored; the others say on which source they were measured."""
     before = load()
     new = [found.as_dict() for found in curve(name)]
-    kept = [held for held in stored(folder)["growth"]["rows"] if held["measure"] != name]
+    old = stored(folder)["growth"]
+    when = {MEASURED: {key: old[key] for key in ("when", "commit", "changed")}}
+    kept = [{**when, **held} for held in old["rows"] if held["measure"] != name]
     order = list(STREAMS)
     merged = sorted([*kept, *new], key=lambda held: order.index(held["measure"]))
     store(record("growth", merged, before, quick=False), folder)

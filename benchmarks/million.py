@@ -24,6 +24,7 @@ EVENTS, FRAMES, POINTS, BOXES = 1_000, 5_821, 20_000, 50
 """Events of a recording, frames of an episode, points of a scan, boxes of a scene."""
 ACTIVITIES = ("jogging", "sitting", "standing", "walking")
 COMPARISONS = (2, 3, 4, 5)
+FORECAST = "hand_trajectory_forecast"
 
 
 @dataclass(frozen=True)
@@ -192,7 +193,20 @@ def captions(rng: np.random.Generator, stamps: np.ndarray) -> dict[str, Any]:
 
 
 def write_answers(folder: Path, episodes: list[Path], rng: np.random.Generator) -> None:
-    """Answer what can be answered from the annotation, as ``gnomon template episode`` does."""
+    """Answer what can be answered from the annotation, in one table and one file of vectors."""
+    folder.mkdir()
+    columns, vectors = answers_to(episodes, rng, folder.parent)
+    np.savez(folder / f"{FORECAST}.npz", **vectors)
+    write_csv(folder / "labels.csv", columns)
+
+
+def answers_to(
+    episodes: list[Path], rng: np.random.Generator, folder: Path
+) -> tuple[dict[str, list[str]], dict[str, np.ndarray]]:
+    """Return answers to what can be answered from the annotation, as ``gnomon template episode`` does.
+
+    Those by labels are columns of a table, those by vectors arrays; ``folder`` is where there is room.
+    """
     import tempfile
 
     from gnomon.suites.episode import layout
@@ -201,9 +215,8 @@ def write_answers(folder: Path, episodes: list[Path], rng: np.random.Generator) 
     from gnomon.suites.episode.tasks.sampling import build
     from gnomon.suites.episode.tasks.splitting import TEST
 
-    folder.mkdir()
     columns: dict[str, list[str]] = {"task": [], "sample": [], "label": []}
-    with tempfile.TemporaryDirectory(dir=folder.parent) as held:
+    with tempfile.TemporaryDirectory(dir=folder) as held:
         recorded, _ = read_truth(layout.find(episodes), "strict", (), Path(held))
         for task in ("timeline_action", "transition_detection", "object_relevance", "temporal_order"):
             data = build(TASKS[task], recorded, "strict")
@@ -212,12 +225,11 @@ def write_answers(folder: Path, episodes: list[Path], rng: np.random.Generator) 
             columns["task"] += [task] * len(rows)
             columns["sample"] += [data.ids[row] for row in rows]
             columns["label"] += np.where(rng.random(len(rows)) < RIGHT, texts, rng.permutation(texts)).tolist()
-        data = build(TASKS["hand_trajectory_forecast"], recorded, "strict")
+        data = build(TASKS[FORECAST], recorded, "strict")
         rows = data.of(TEST)
         truth = data.y(rows)
     said = (truth + rng.normal(0.0, 0.02, truth.shape)).astype(np.float32)
-    np.savez(folder / "hand_trajectory_forecast.npz", samples=np.array([data.ids[row] for row in rows]), values=said)
-    write_csv(folder / "labels.csv", columns)
+    return columns, {"samples": np.array([data.ids[row] for row in rows]), "values": said}
 
 
 def write_skeletons(folder: Path, n: int) -> list[str]:

@@ -7,11 +7,13 @@ under the heading, so that the page is the same wherever the results are.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from benchmarks.drawing import Stored, growth_of, shortly, times
 from benchmarks.harness import BenchmarkError
+from benchmarks.storing import MEASURED
 
 ROUGH = "Measured with `--quick`: less data and fewer rounds; the figures are rough."
 FACTOR = (1_000_000, 100_000_000)
@@ -41,15 +43,26 @@ def measured_on(found: Stored) -> str:
     for name, held in found.items():
         if held["machine"] not in machines:
             machines.append(held["machine"])
-        commit = "unknown" if held["commit"] is None else f"`{held['commit'][:10]}`"
-        changed = " with changes" if held["changed"] else ""
         load = " to ".join(f"{held['load'][end][0]:.2f}" for end in ("before", "after"))
         kind = "quick" if held["quick"] else "full"
         place = machines.index(held["machine"]) + 1
-        lines.append((f"`{name}`", held["when"][:10], commit + changed, kind, load, str(place)))
+        lines.append((f"`{name}`", held["when"][:10], sources(held), kind, load, str(place)))
     described = [f"{place}. {described_as(own)}" for place, own in enumerate(machines, 1)]
     head = ("benchmark", "when", "source", "size", "load before and after", "machine")
     return "\n".join([*described, "", table(head, lines)])
+
+
+def sources(held: Mapping[str, Any]) -> str:
+    """Say on which source a benchmark was measured, and on which others some of its rows."""
+    found = Counter(source(row.get(MEASURED, held)) for row in held["rows"])
+    newest = source(held)
+    others = [f"{count} of {len(held['rows'])} rows on {name}" for name, count in found.items() if name != newest]
+    return "; ".join([newest, *others])
+
+
+def source(held: Mapping[str, Any]) -> str:
+    commit = "unknown" if held["commit"] is None else f"`{held['commit'][:10]}`"
+    return commit + (" with changes" if held["changed"] else "")
 
 
 def described_as(machine: Mapping[str, Any]) -> str:

@@ -39,6 +39,8 @@ class Stream:
         Score a folder; return how many units were scored.
     most
         Largest ``n`` unless more is asked for.
+    least
+        Smallest ``n`` that it has data for.
     """
 
     unit: str
@@ -47,6 +49,7 @@ class Stream:
     write: Callable[[Path, int, int], int]
     score: Callable[[Path], int]
     most: int = 100_000_000
+    least: int = 1
 
 
 def plural(unit: str) -> str:

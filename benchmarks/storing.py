@@ -22,6 +22,8 @@ from benchmarks.harness import FOLDER, BenchmarkError
 RESULTS = FOLDER / "results"
 PACKAGES = ("gnomon", "numpy", "numba", "pyarrow", "scipy")
 DIGITS = 6
+MEASURED = "measured"
+"""Of a row: when it was measured, and on which source, where that is not what its file says of all."""
 FIELDS = ("benchmark", "quick", "when", "commit", "changed", "machine", "load", "rows")
 
 

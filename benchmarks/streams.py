@@ -17,6 +17,7 @@ STREAMS = {
     "events-frames": Stream("frame", PART, 2, suited.write_frames, suited.score_frames),
     "change-scans": Stream("point", 1_000_000, 16, suited.write_scans, suited.score_scans),
     "skeleton-files": Stream("joint", 2_400_000, 40, suited.write_skeletons, suited.score_skeletons),
+    "episode-files": Stream("joint", 94 * 5_821, 24, suited.write_episodes, suited.score_episodes, least=100_000),
     "points": Stream("point", PART, 2, folded.write_points, folded.score_points),
     "boxes": Stream("box", 50_000, 113, folded.write_boxes, folded.score_boxes),
     "ward": Stream("event", 100_000, 34, folded.write_stretches, folded.score_stretches),

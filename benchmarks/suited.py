@@ -15,6 +15,8 @@ STRETCH = 200
 """Frames of a stretch, in the middle."""
 SCAN = 20_000
 """Most points of a scan."""
+BODY, SHORTEST = 94, 240
+"""Joints of hands and body in a frame of an episode, and the fewest frames that have samples of every task."""
 ACTIVITIES = ("jogging", "sitting", "standing", "walking")
 
 
@@ -149,3 +151,27 @@ def write_scans(folder: Path, number: int, size: int) -> int:
 
 def score_scans(folder: Path) -> int:
     return int(of_suite("change", folder).tallies["points"].total()["n"])
+
+
+def write_episodes(folder: Path, number: int, size: int) -> int:
+    """Annotated episodes without depth and video, 94 joints a frame; answers to five tasks, two files an episode."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from benchmarks.million import FORECAST, answers_to, write_annotation
+
+    rng, frames = generator(0, "growth", "episodes", str(number)), max(-(-size // BODY), SHORTEST)
+    place = folder / "truth" / f"session-{number:05d}-{frames}" / "ep0"
+    place.mkdir(parents=True)
+    write_annotation(place / "annotation.hdf5", rng, frames)
+    columns, vectors = answers_to([place], rng, folder)
+    for name in ("labels", FORECAST):
+        (folder / "said" / name).mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), folder / "said" / "labels" / f"{number:05d}.parquet")
+    np.savez(folder / "said" / FORECAST / f"{number:05d}.npz", **vectors)
+    return frames * BODY
+
+
+def score_episodes(folder: Path) -> int:
+    run = of_suite("episode", folder)
+    named = [name.split("/")[0] for name in run.manifest["facts"]["test_episodes"]]
+    return BODY * sum(int(name.rsplit("-", 1)[1]) for name in named) if run.coverage["complete"] else 0

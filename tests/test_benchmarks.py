@@ -76,8 +76,9 @@ def test_modules_with_rows_are_benchmarks_and_helpers_are_not():
 @pytest.mark.parametrize("name", STREAMS)
 def test_every_unit_that_is_written_is_scored(name, tmp_path):
     stream = STREAMS[name]
-    units = written(stream, tmp_path / "data", TINY)
-    assert TINY <= units < TINY + 24 * LEAST_SHARDS
+    n = max(TINY, stream.least)
+    units = written(stream, tmp_path / "data", n)
+    assert n <= units < n + 94 * LEAST_SHARDS
     assert stream.score(tmp_path / "data") == units
 
 
@@ -154,6 +155,7 @@ def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
     monkeypatch.setattr(growth, "point", lambda name, n: asked.append((name, n)) or dict(found))
     list(growth.rows(Context(Path(), tmp_path, quick=True)))
     assert {n for _, n in asked} == {10_000, 100_000}
+    assert min(n for name, n in asked if name == "episode-files") == 100_000
     asked.clear()
     list(growth.rows(Context(Path(), tmp_path)))
     assert max(n for name, n in asked if name == "ward") == 100_000_000
@@ -164,14 +166,15 @@ def test_quick_growth_measures_the_smallest_sizes(tmp_path, monkeypatch):
 def test_what_is_stored_of_growth_is_what_is_promised(name):
     """Every curve goes to its end, a hundred times as many units take at most 110 times as long, in less than 1 GB."""
     rows = {row["n"]: row for row in storing.stored()["growth"]["rows"] if row["measure"] == name}
-    assert list(rows) == [n for n in growth.SIZES if n <= STREAMS[name].most]
+    assert list(rows) == [n for n in growth.SIZES if STREAMS[name].least <= n <= STREAMS[name].most]
     assert rows[100_000_000]["times"] <= 110
     assert max(row["peak_mb"] for row in rows.values()) < 1000
 
 
 def test_a_curve_is_measured_anew_in_place_of_what_is_stored(tmp_path, monkeypatch):
     old = [grown(name, 10_000, 1.0) for name in ("labels-codes", "points", "sets")]
-    storing.store(storing.record("growth", old, [0.1, 0.2, 0.3], quick=False), tmp_path)
+    before = storing.record("growth", old, [0.1, 0.2, 0.3], quick=False)
+    storing.store({**before, "commit": "0" * 40, "changed": True}, tmp_path)
     found = {"seconds": 2.0, "cpu_s": 1.0, "peak_mb": 1.0, "turns": 3}
     monkeypatch.setattr(growth, "point", lambda name, n: dict(found))
     growth.again("points", tmp_path)
@@ -179,6 +182,12 @@ def test_a_curve_is_measured_anew_in_place_of_what_is_stored(tmp_path, monkeypat
     measured = [(row["measure"], row["n"], row["ours_s"]) for row in rows]
     points = [("points", 10**power, 2.0) for power in range(4, 9)]
     assert measured == [("labels-codes", 10_000, 1.0), *points, ("sets", 10_000, 1.0)]
+    stamps = [row.get(storing.MEASURED, {}).get("commit") for row in rows]
+    assert stamps == ["0" * 40, *[None] * len(points), "0" * 40], "what was measured before says on what"
+    growth.again("points", tmp_path)
+    assert storing.stored(tmp_path)["growth"]["rows"][0][storing.MEASURED]["commit"] == "0" * 40, "and goes on to"
+    page = pages.measured_on(storing.stored(tmp_path))
+    assert "; 2 of 7 rows on `0000000000` with changes |" in page
 
 
 def test_what_is_stored_describes_the_machine_and_is_read_again(tmp_path):
