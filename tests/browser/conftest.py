@@ -33,6 +33,11 @@ class Watch:
         assert not elsewhere, f"pages asked {elsewhere}"
 
 
+def written(page):
+    """Return the address once what waits to be written there is: a later and longer timer of the page ends after it."""
+    return page.evaluate("new Promise((done) => setTimeout(() => done(window.location.href), 250))")
+
+
 @pytest.fixture
 def opened(chromium):
     """A function that opens a watched page: ``opened(size="narrow", dark=True)``."""

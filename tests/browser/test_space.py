@@ -13,6 +13,8 @@ import gnomon.report
 from gnomon.core.table import View
 from gnomon.dashboard import wire
 
+from .conftest import written
+
 pytestmark = pytest.mark.browser
 
 STATIC = Path(gnomon.dashboard.__file__).parent / "static"
@@ -254,7 +256,7 @@ def test_both_scans_are_drawn_with_boxes_and_their_fate(page, scene_address):
     facts = page.locator(".space-facts").inner_text()
     assert "one: " not in facts
     assert "F1 of boxes" in facts
-    assert "system=two" in page.url
+    assert "system=two" in written(page)
 
 
 def test_a_box_is_flown_to_and_a_reload_shows_the_same(page, scene_address):
@@ -268,7 +270,7 @@ def test_a_box_is_flown_to_and_a_reload_shows_the_same(page, scene_address):
     assert "box of two: false" in page.locator(".space-status").inner_text()
     assert "1.00 × 1.00 × 1.00 m" in page.locator(".space-status").inner_text()
     page.get_by_label("only errors").check()
-    address = page.url
+    address = written(page)
     assert "box=2" in address
     assert "errors=1" in address
     opens(page, address)
@@ -352,7 +354,7 @@ def test_a_motion_begins_at_its_worst_frame_and_goes_on_from_there(page, motion_
     page.keyboard.press("n")
     assert status.inner_text().startswith("frame 107 ")
     assert page.locator(".space-scrub").get_attribute("aria-valuenow") == "8"
-    assert "frame=7" in page.url
+    assert "frame=7" in written(page)
 
 
 def test_space_plays_and_nothing_plays_by_itself(page, motion_address):
@@ -383,7 +385,7 @@ def test_switches_and_frame_are_in_the_address(page, motion_address):
     page.get_by_label("b", exact=True).uncheck()
     page.locator("select").nth(1).select_option("1")
     page.get_by_role("button", name="one frame back").click()
-    address = page.url
+    address = written(page)
     opens(page, address)
     assert not page.get_by_label("error lines").is_checked()
     assert not page.get_by_label("b", exact=True).is_checked()

@@ -1,6 +1,7 @@
 """The timeline in a real browser: level of detail against brute force in this file, and what hands and keys do."""
 
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from gnomon.core.table import View
 from gnomon.dashboard.wire import encode
 from gnomon.suites.events import lanes
+
+from .conftest import written
 
 pytestmark = pytest.mark.browser
 
@@ -214,10 +217,7 @@ def status(page):
 
 def span(page):
     """Return what part is shown, from the address once it is written."""
-    page.wait_for_timeout(250)
-    from urllib.parse import parse_qs, urlsplit
-
-    found = parse_qs(urlsplit(page.url).query)
+    found = parse_qs(urlsplit(written(page)).query)
     return tuple(float(found[name][0]) for name in ("t0", "t1")) if "t0" in found else (0.0, 100.0)
 
 
@@ -333,8 +333,7 @@ def test_groups_are_hidden_and_the_address_keeps_it(site):
     page = site(timeline())
     before = page.locator(".timeline-lanes").bounding_box()["height"]
     page.get_by_label("mine", exact=True).uncheck()
-    page.wait_for_timeout(250)
-    assert "hide=1" in page.url
+    assert "hide=1" in written(page)
     page.reload()
     ready(page)
     assert page.locator(".timeline-lanes").bounding_box()["height"] < before
