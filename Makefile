@@ -66,7 +66,7 @@ lint: $(VENV)/test.stamp
 
 test: lint
 	# Peers have an environment of their own: make test-parity, a part of make test-slow.
-	$(BIN)/python -m pytest -n $(JOBS) --ignore=tests/parity -m "not slow and not install and not browser and not training and not kill"
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --ignore=tests/parity -m "not slow and not install and not browser and not training and not kill"
 
 test-slow: $(VENV)/test.stamp
 	$(MAKE) --no-print-directory $(VENV)/models.stamp || \

@@ -15,6 +15,23 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.par
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci")
 
+TOGETHER = ("tests/suites/episode/",)
+"""Folders whose files share what takes long to make: one process makes it, and has all of their tests."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With ``--dist loadfile``, tests of a file stay together, and those of some folders do."""
+    if config.getvalue("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+    return Scheduling(config, log)
+
 
 @pytest.fixture(scope="session")
 def chromium():
