@@ -12,20 +12,15 @@ from gnomon.core.ledgers import Ledger
 from gnomon.measures.cameras import NO_PAIR, pose_errors
 from gnomon.runs import exhibits
 from gnomon.runs.variants import DIFFERS
-from gnomon.suites.skeleton import findings, scoring, spreads, summaries
+from gnomon.suites.skeleton import findings, scoring, seen, spreads, summaries
 from gnomon.suites.skeleton.exhibits import PART, SAMPLES
-from gnomon.suites.skeleton.findings import EFFECT_M, Apart
+from gnomon.suites.skeleton.findings import Apart
+from gnomon.suites.skeleton.seen import Seen
 
 JOINTS = "joints"
 DRAWN = 500
 """Samples of every shard that reference frames are drawn for."""
 QUANTITIES = ("rotation_deg", "translation_m", "centre_m")
-MOVING, DEGENERATE, ABSENT, SENSITIVE = (
-    "moving-true-cameras",
-    "degenerate-fusion",
-    "cameras-absent",
-    "reference-sensitivity",
-)
 
 Told = Mapping[str, Any]
 """What a shard says of one arm."""
@@ -33,8 +28,7 @@ Told = Mapping[str, Any]
 
 def told(done: scoring.Measured, seed: int) -> tuple[dict[str, Any], Ledger]:
     """Return what a shard says of one arm, as plain data, and its distributions."""
-    found = findings.look(done.projector, done.tracker, seed, DRAWN)
-    distributions = {JOINTS: done.tracker.distances}
+    distributions = {JOINTS: done.tracker.distances, **seen.extents(done.projector)}
     cameras = {}
     for name, sides in summaries.camera_sides(done.projector).items():
         errors = pose_errors(*sides)
@@ -48,16 +42,15 @@ def told(done: scoring.Measured, seed: int) -> tuple[dict[str, Any], Ledger]:
             ],
             **{q: [math.fsum(values), float(values.max(initial=0.0))] for q, values in own.items()},
         }
-    seen = findings.apart(done.projector)
+    apart = findings.apart(done.projector)
+    # Shards that are alike would choose alike in one stream, and their mean would seem to move further than it does.
+    stream = done.projector.sequences.named[0]
     plain = {
-        "findings": [[f.id, f.severity, f.where, f.evidence, f.remedy] for f in found.findings],
-        "facts": found.facts,
-        "draws": list(found.draws),
+        "seen": seen.see(done.projector, done.tracker, seed, DRAWN, stream).record(),
         "samples": scoring.counts(done.projector),
         "sums": done.tracker.sums(),
-        "deviation": done.tracker.deviation,
         "cameras": cameras,
-        "apart": [{side: list(pair) for side, pair in seen.spread.items()}, seen.lost],
+        "apart": [{side: list(pair) for side, pair in apart.spread.items()}, apart.lost],
     }
     return plain, spreads.ledger(distributions)
 
@@ -72,19 +65,7 @@ def samples(every: Sequence[Told]) -> dict[str, Any]:
 
 def facts(every: Sequence[Told], kept: Ledger, arm: scoring.Arm, fps: float | None) -> dict[str, Any]:
     """Return the facts of a run over all shards."""
-    own = [one["facts"] for one in every]
-    deviation = max(one["deviation"] for one in every)
-    moving = any(item[0] == MOVING for one in every for item in one["findings"])
-    widest = [one["true_camera_spread"] for one in own]
-    found: dict[str, Any] = {
-        "sequences_known": min(one["sequences_known"] for one in own),
-        "sensor_stands_still": int(not moving and any(one["sensor_stands_still"] for one in own)),
-        "true_camera_spread": {key: max(one[key] for one in widest) for key in ("metres", "degrees")},
-        **{key: _largest([one[key] for one in own], deviation) for key in ("pa_invariance_m", "pelvis_invariance_m")},
-    }
-    if arm.settled.mode == "multi_sensor":
-        found |= {"fusion_effective": deviation > EFFECT_M, "fusion_deviation_m": deviation}
-    _sensitivity(every, found)
+    found = _said(every, kept, arm).facts
     sums = {
         name: [math.fsum(one["sums"][name][0] for one in every), sum(one["sums"][name][1] for one in every)]
         for name in every[0]["sums"]
@@ -103,27 +84,9 @@ def facts(every: Sequence[Told], kept: Ledger, arm: scoring.Arm, fps: float | No
     return found
 
 
-def found(read: Sequence[tuple[str, Told]]) -> tuple[Finding, ...]:
-    """Return the findings of all shards, one of each kind; it names a shard unless all of them say the same."""
-    every = [one for _, one in read]
-    valid = any(one["samples"]["valid"] for one in every)
-    effective = max(one["deviation"] for one in every) > EFFECT_M
-    kinds: dict[str, list[tuple[str, Finding]]] = {}
-    for name, one in read:
-        for item in one["findings"]:
-            kinds.setdefault(item[0], []).append((name, Finding(*item)))
-    made = []
-    for kind, items in kinds.items():
-        if kind == SENSITIVE or (kind == DEGENERATE and effective):
-            continue
-        first = items[0][1]
-        same = len(items) == len(read) and len({item.evidence for _, item in items}) == 1
-        others = f" and {len(items) - 1} others" if len(items) > 1 else ""
-        evidence = first.evidence if same else f"{first.evidence} (shard {items[0][0]}{others}, of {len(read)})"
-        severity = "warning" if kind == ABSENT and valid else first.severity
-        made.append(Finding(kind, severity, first.where, evidence, first.remedy))
-    moved = _sensitivity(every, {})
-    return (*made, *(() if moved is None else (moved,)))
+def found(every: Sequence[Told], kept: Ledger, arm: scoring.Arm) -> tuple[Finding, ...]:
+    """Return the findings of a run over all shards: those that the data would have in one file."""
+    return _said(every, kept, arm).findings
 
 
 def clips(folders: Sequence[tuple[Path, Mapping[str, str]]], most: int) -> dict[str, bytes]:
@@ -147,14 +110,9 @@ def clips(folders: Sequence[tuple[Path, Mapping[str, str]]], most: int) -> dict[
     return {exhibits.NAME: exhibits.pack(kept, sum(listing.of for listing in listings))}
 
 
-def _sensitivity(every: Sequence[Told], into: dict[str, Any]) -> Finding | None:
-    """Put the draws of all shards together, each weighed with its samples."""
-    drawn = [(one["draws"], one["facts"]["reference_sensitivity"]["samples"]) for one in every if one["draws"]]
-    if not drawn:
-        return None
-    size = sum(samples for _, samples in drawn)
-    errors = [math.fsum(draws[index] * samples for draws, samples in drawn) / size for index in range(len(drawn[0][0]))]
-    return findings.sensitivity(errors, size, into)
+def _said(every: Sequence[Told], kept: Ledger, arm: scoring.Arm) -> findings.Found:
+    """Judge what was seen in all shards as one."""
+    return findings.say(arm.settled, seen.united([Seen.of(one["seen"]) for one in every]), kept)
 
 
 def _camera(name: str, parts: Sequence[Told], kept: Ledger) -> dict[str, Any]:
@@ -173,8 +131,3 @@ def _camera(name: str, parts: Sequence[Told], kept: Ledger) -> dict[str, Any]:
     undefined = {} if n else {f"{q}.{what}": NO_PAIR for q in QUANTITIES for what in ("mean", "median", "max")}
     dropped = {reason: count for reason, count in zip(reasons, lost, strict=True) if count}
     return {**told, "n": n, "dropped": dropped, "undefined": undefined}
-
-
-def _largest(values: Sequence[float | None], deviation: float) -> float | None:
-    known = [value for value in values if value is not None]
-    return None if not known or deviation > EFFECT_M else max(known)

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
@@ -46,7 +45,8 @@ def score(given: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
         if not shards.is_folder(path):
             raise InputError(f"{path}: a file beside folders of shards; give every system in one form")
         found = shards.listed(path, SUFFIXES)
-        systems.append(Given(name, path, [(shard, file, None) for shard, file in found.items()]))
+        pairs = [(shard, file, None) for shard, file in found.items()]
+        systems.append(Given(name, path, pairs, shards.others(path, SUFFIXES)))
     record = opt.record(options)
     settings = {name: record[name] for name in ScoreOptions.__annotations__ if name not in APART}
     settings |= {"seed": options.seed, "exhibits": 0 if options.out == "none" else options.exhibits}
@@ -57,7 +57,7 @@ def score(given: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
         systems,
         settings,
         options,
-        lambda one, read, outcome: _evaluations(one, read, outcome, options),
+        lambda one, read, outcome: _evaluations(one, list(read), outcome, options),
         context={"rig_file": rig},
     )
 
@@ -102,8 +102,6 @@ def _evaluations(
     given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions
 ) -> list[Evaluation]:
     """Fold the parts of a system."""
-    if not read:
-        raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
     _check(read)
     first = read[0][1].facts
     body = tuple(first["joints"]), tuple(first["pelvis"])
@@ -131,9 +129,9 @@ def _evaluations(
             replace(
                 one,
                 data=fingerprint([[name, said["truth"]] for name, said in told]),
-                table=_table(told),
+                table=sharding.table(dict(told), "predictions"),
                 coverage=coverage,
-                findings=merging.found(told),
+                findings=merging.found(every, whole.ledgers[_key(place)], arm),
                 files=merging.clips([(folder / _key(place), names) for folder, names in renamed], most),
             )
         )
@@ -164,12 +162,3 @@ def _rosters(read: Sequence[tuple[str, Part]]) -> list[Roster]:
     whole = scoring.roster_of([one for own in named for one in own])
     ends = np.cumsum([0, *(len(own) for own in named)])
     return [whole.take(np.arange(start, end)) for start, end in itertools.pairwise(ends)]
-
-
-def _table(told: Sequence[tuple[str, Mapping[str, Any]]]) -> pa.Table:
-    return pa.table(
-        {
-            "shard": pa.array([name for name, _ in told], pa.string()),
-            "predictions": pa.array([said["predictions"] for _, said in told], pa.string()),
-        }
-    )

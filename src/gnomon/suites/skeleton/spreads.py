@@ -37,8 +37,8 @@ def quantiles(bins: Array, counts: Array, shares: Sequence[float]) -> list[float
     """
     if not len(bins):
         return []
-    order = np.argsort(bins, kind="stable")
-    bins, counts = bins[order], counts[order]
+    bins, place = np.unique(bins, return_inverse=True)  # one bin may come from several shards
+    counts = np.bincount(place, weights=counts).astype(np.int64)
     lows, highs = (((bins + step).astype(np.uint32) << _CUT).view(np.float32).astype(np.float64) for step in (0, 1))
     before = np.concatenate([[0], np.cumsum(counts)])
     found = []
