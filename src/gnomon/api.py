@@ -49,6 +49,12 @@ class Result:
         return not self.extra.get("missing") and all(run.complete for run in self.runs)
 
     @property
+    def lost(self) -> dict[str, str]:
+        """What is missing and is in no run at all, with the reason."""
+        told = {cell["cell"] for run in self.runs for cell in run.coverage.get("cells", {}).get("missing", ())}
+        return {name: why for name, why in self.extra.get("missing", {}).items() if name not in told}
+
+    @property
     def tables(self) -> dict[str, Table]:
         """The tables by name."""
         return {item.name: item for item in self.items if isinstance(item, Table)}

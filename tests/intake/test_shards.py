@@ -8,6 +8,8 @@ import pytest
 from gnomon.core.errors import InputError
 from gnomon.intake import shards
 
+SUFFIXES = (".npy", ".csv", ".csv.gz", ".parquet")
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -18,15 +20,34 @@ def folder(tmp_path):
 
 
 def test_shards_are_called_by_their_path_in_natural_order(folder):
-    found = shards.listed(folder)
+    found = shards.listed(folder, SUFFIXES)
     assert list(found) == ["a", "a2", "b/9", "b/10"]
     assert list(shards.listed(folder, (".npy",))) == ["b/9", "b/10"]
+
+
+def test_suffixes_are_known_in_any_case(folder):
+    (folder / "A3.CSV.Gz").touch()
+    (folder / "b" / "11.NPY").touch()
+    assert list(shards.listed(folder, SUFFIXES)) == ["A3", "a", "a2", "b/9", "b/10", "b/11"]
+
+
+def test_files_that_are_no_shards_are_told_from_others(folder):
+    (folder / "b" / "12.pickle").touch()
+    (folder / "classes.json").touch()
+    assert shards.others(folder, SUFFIXES, ("classes.json",)) == [folder / "notes.txt", folder / "b" / "12.pickle"]
+    assert [path.name for path in shards.others(folder, (".npy",))] == [
+        "a.csv.gz",
+        "a2.parquet",
+        "classes.json",
+        "notes.txt",
+        "12.pickle",
+    ]
 
 
 def test_two_files_of_one_name_and_none_at_all(folder, tmp_path):
     (folder / "a.npy").touch()
     with pytest.raises(InputError, match=r"two shards are called 'a': a\.csv\.gz and a\.npy"):
-        shards.listed(folder)
+        shards.listed(folder, SUFFIXES)
     with pytest.raises(InputError, match=r"no shards: expected files that end in \.bin"):
         shards.listed(folder, (".bin",))
 
@@ -41,7 +62,7 @@ def test_links_are_followed(folder, tmp_path_factory):
     (folder / "b2").symlink_to(rooms / "far")
     (folder / "b" / "11.npy").symlink_to(rooms / "lone.npy")
     (folder / "_old").symlink_to(rooms / "far")
-    found = shards.listed(folder)
+    found = shards.listed(folder, SUFFIXES)
     assert list(found) == ["a", "a2", "b/9", "b/10", "b/11", "b2/1", "b2/deep/2", "c/1", "c/deep/2"]
     assert found["c/deep/2"] == folder / "c/deep/2.npy"
 
@@ -62,10 +83,10 @@ def test_links_that_lead_nowhere_or_round(tmp_path, link, target, said):
     root = tmp_path / "in" / "root"
     (root / "b" / "1.npy").touch()
     (root / ".#edited").symlink_to("nowhere")
-    assert list(shards.listed(root)) == ["b/1"], "what begins with a dot is left alone"
+    assert list(shards.listed(root, SUFFIXES)) == ["b/1"], "what begins with a dot is left alone"
     (root / link).symlink_to(target)
     with pytest.raises(InputError, match=said):
-        shards.listed(root)
+        shards.listed(root, SUFFIXES)
 
 
 def test_a_folder_that_cannot_be_read_is_an_error(folder, monkeypatch):
@@ -76,20 +97,23 @@ def test_a_folder_that_cannot_be_read_is_an_error(folder, monkeypatch):
 
     monkeypatch.setattr(os, "scandir", scandir)
     with pytest.raises(InputError, match=r"/b: cannot be read \(Permission denied\); check path and rights$"):
-        shards.listed(folder)
+        shards.listed(folder, SUFFIXES)
 
 
 def test_pairs(tmp_path):
     truth = {name: tmp_path / name for name in ("a", "b")}
     both = {"a": tmp_path / "x", "c": tmp_path / "y"}
-    with pytest.raises(InputError, match="no predictions for shards of the truth: 'b'; add them"):
+    named = r"shards of the truth: 'b' \(there are 'c' instead: shards of one name belong together\); add them, or"
+    with pytest.raises(InputError, match=named):
         shards.paired(truth, both, "mine")
+    with pytest.raises(InputError, match="no predictions for shards of the truth: 'b'; add them"):
+        shards.paired(truth, {"a": tmp_path}, "mine")
     with pytest.raises(InputError, match="shards that the truth does not have: 'c'"):
         shards.paired(truth, both, "mine", missing="skip")
     asked = {"missing": "skip", "extra": "ignore"}
-    assert shards.paired(truth, both, "mine", **asked) == [("a", tmp_path / "a", tmp_path / "x")]
-    asked["missing"] = "wrong"
-    assert shards.paired(truth, both, "mine", **asked)[1] == ("b", tmp_path / "b", None)
+    pairs = [("a", tmp_path / "a", tmp_path / "x"), ("b", tmp_path / "b", None)]
+    assert shards.paired(truth, both, "mine", **asked) == pairs
+    assert shards.paired(truth, both, "mine", **asked | {"missing": "wrong"}) == pairs
     with pytest.raises(InputError, match="no shard of the truth has predictions"):
         shards.paired(truth, {"c": tmp_path}, "mine", **asked)
 

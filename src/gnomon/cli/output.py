@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from gnomon.api import Result
+from gnomon.core.errors import some
 
 
 def emit(value: Any) -> None:
@@ -28,6 +29,9 @@ def show(result: Result, as_json: bool) -> None:
         from gnomon.report.terminal import display
 
         display(result.items)
+    if result.lost:
+        reasons = [f"{name}: {why}" for name, why in result.lost.items()]
+        say(f"not scored, and in no run: {some(reasons, show=3, sentences=True)}")
     for run in result.runs:
         if run.path is not None:
             say(f"run: {run.path}")

@@ -32,6 +32,8 @@ class Outcome:
     """By name, in the order of the plan."""
     missing: dict[str, str]
     cells: tuple[Node, ...]
+    refused: frozenset[str] = frozenset()
+    """Names of those that are missing for what the user gave, which was looked at and found wrong."""
 
     @property
     def complete(self) -> bool:
@@ -43,7 +45,8 @@ class Outcome:
         cells = tuple(c for c in self.cells if all(c.labels.get(name) == value for name, value in labels.items()))
         names = {cell.name for cell in cells}
         done = {name: path for name, path in self.done.items() if name in names}
-        return Outcome(done, {name: why for name, why in self.missing.items() if name in names}, cells)
+        missing = {name: why for name, why in self.missing.items() if name in names}
+        return Outcome(done, missing, cells, self.refused & names)
 
     def coverage(self) -> dict[str, Any]:
         """Return the counts for a run's coverage."""
@@ -101,7 +104,9 @@ def outcome(schedule: Schedule) -> Outcome:
     missing = schedule.missing()
     cells = schedule.plan.cells
     done = {cell.name: schedule.store.path(cell.key) for cell in cells if cell.key in schedule.done}
-    return Outcome(done, {cell.name: missing[cell.key] for cell in cells if cell.key in missing}, tuple(cells))
+    lacking = {cell.name: missing[cell.key] for cell in cells if cell.key in missing}
+    refused = frozenset(cell.name for cell in cells if cell.key in schedule.refused)
+    return Outcome(done, lacking, tuple(cells), refused)
 
 
 def _stored(schedule: Schedule) -> str:

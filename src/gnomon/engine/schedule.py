@@ -44,6 +44,8 @@ class Schedule:
     running: dict[str, Node] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     failed: dict[str, str] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    """Keys of what failed for what the user gave."""
     attempts: dict[str, Attempt] = field(default_factory=dict)
     command: str = field(default_factory=lambda: uuid.uuid4().hex)
     """What this work is known by where everything is made afresh."""
@@ -112,6 +114,8 @@ class Schedule:
         attempt = self.attempts.setdefault(node.key, Attempt())
         attempt.errors, attempt.last, attempt.trace = attempt.errors + 1, reply.error, reply.trace
         again = attempt.errors <= node.limits.retries and not reply.bad_input
+        if reply.bad_input:
+            self.refused.add(node.key)
         self._again_or_fail(node, attempt, again, "retried")
 
     def lose(self, key: str, why: str, *, fault: bool = False, begun: bool = True) -> None:

@@ -7,19 +7,22 @@ the content that was scored has its fingerprint in the run. What was tallied by 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
 
 from gnomon.core.canonical import digest, fingerprint
 from gnomon.core.errors import InputError, some
+from gnomon.core.evidence import Finding
 from gnomon.core.suite import load
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.options import EngineOptions
@@ -34,6 +37,7 @@ from gnomon.runs.run import Evaluation
 TRUTH, PREDICTIONS = "truth_digest", "predictions_digest"
 """Facts of a part: fingerprints of the content of both sides."""
 ROOMS = ("core", "intake", "numerics", "measures", "runs")
+System = TypeVar("System")
 LARGE = 256 << 20
 """Bytes of a shard from which it is worth a process of its own."""
 
@@ -46,6 +50,18 @@ class Given:
     where: str
     """The folder of predictions."""
     shards: Sequence[tuple[str, Path, Path | None]]
+    others: Sequence[Path] = ()
+    """Files beside shards of either side, which are none by their suffix."""
+
+
+class NothingScoredError(InputError):
+    """All cells of a system failed: there is no run of it, whatever becomes of the others."""
+
+    @staticmethod
+    def of(where: str, outcome: Outcome, what: str = "shard") -> NothingScoredError:
+        """Name the first of the reasons."""
+        why = next(iter(outcome.missing.values()))
+        return NothingScoredError(f"{where}: no {what} could be scored; the first: {why}")
 
 
 def job(
@@ -53,11 +69,10 @@ def job(
     systems: Iterable[Given],
     settings: Mapping[str, Any],
     options: EngineOptions,
-    assemble: Callable[[Given, Sequence[tuple[str, Part]], Outcome], Evaluation | Sequence[Evaluation]],
+    assemble: Callable[[Given, Stored, Outcome], Sequence[Evaluation]],
     *,
     context: Mapping[str, Any] | None = None,
     threaded: bool = False,
-    lazily: bool = False,
 ) -> Job:
     """Plan a cell per shard and system.
 
@@ -71,38 +86,84 @@ def job(
     settings
         Plain data that the result depends on.
     assemble
-        Makes the evaluation of a system, or several, of its parts, by the names of their shards, and of what became of
-        its cells.
+        Makes the evaluations of a system of its parts, at least one, by the names of their shards, and of what became
+        of its cells.
     context
         Plain data that the result does not depend on, such as where a file lies whose content is in the settings by its
         hash; copies of data by address are found in it.
     threaded
         The function uses all processors by itself, as :class:`gnomon.engine.plan.Node` says.
-    lazily
-        Parts are read whenever they are gone through, so that not all of them are held.
     """
     given = list(systems)
     nodes = [_node(function, one.system, shard, settings, options, threaded) for one in given for shard in one.shards]
     nodes = [replace(node, context={**(context or {}), **node.context}) for node in nodes]
 
-    def assembled(outcome: Outcome) -> list[Evaluation]:
-        found: list[Evaluation] = []
-        for one in given:
-            own = outcome.of(system=one.system)
-            names = {_named(one.system, name): name for name, *_ in one.shards}
-            read = Stored([(names[cell], folder) for cell, folder in own.done.items()])
-            made = assemble(one, read if lazily else list(read), own)
-            found += [made] if isinstance(made, Evaluation) else made
-        return found
+    def made(one: Given, outcome: Outcome) -> list[Evaluation]:
+        own = outcome.of(system=one.system)
+        if not own.done:
+            raise NothingScoredError.of(one.where, own)
+        names = {_named(one.system, name): name for name, *_ in one.shards}
+        folders = [(names[cell], folder) for cell, folder in own.done.items()]
+        lacking = {names[cell] for cell in own.refused}
+        alone = _truths(
+            function, [shard for shard in one.shards if shard[0] in lacking], {**settings, **(context or {})}
+        )
+        left = left_alone(one.others)
+        return [
+            replace(found, findings=(*found.findings, *left)) for found in assemble(one, Stored(folders, alone), own)
+        ]
 
-    return Job(Plan(nodes), assembled)
+    return Job(Plan(nodes), lambda outcome: for_each(given, lambda one: made(one, outcome)))
+
+
+def for_each(systems: Iterable[System], make: Callable[[System], Sequence[Evaluation]]) -> list[Evaluation]:
+    """Make the evaluations of every system; one of which nothing could be scored has none, and its cells say why.
+
+    Raises
+    ------
+    NothingScoredError
+        No system has any.
+    """
+    found: list[Evaluation] = []
+    lost: list[NothingScoredError] = []
+    for one in systems:
+        try:
+            found += make(one)
+        except NothingScoredError as error:
+            lost.append(error)
+    if lost and not found:
+        raise lost[0]
+    return found
+
+
+def left_alone(files: Sequence[Path]) -> tuple[Finding, ...]:
+    """Say which files beside shards were not read."""
+    if not files:
+        return ()
+    count = f"{len(files)} file{' is' if len(files) == 1 else 's are'}"
+    names = some([path.name for path in files], show=3)
+    return (
+        Finding(
+            "files-left-alone",
+            "warning",
+            str(files[0].parent),
+            f"{count} no shard by the suffix, and not scored: {names}",
+            "write data in a format that is read, and keep other files elsewhere",
+        ),
+    )
 
 
 class Stored(Sequence[tuple[str, Part]]):
-    """Parts by the names of their shards, read from their folders when they are asked for."""
+    """Parts by the names of their shards, read from their folders when they are asked for.
 
-    def __init__(self, folders: Sequence[tuple[str, Path]]) -> None:
-        self.folders = folders
+    ``alone`` holds, by name, what is known of shards whose predictions cannot be scored, from their truth alone: the
+    facts of a part in which nothing was scored.
+    """
+
+    def __init__(
+        self, folders: Sequence[tuple[str, Path]], alone: Mapping[str, Mapping[str, Any]] | None = None
+    ) -> None:
+        self.folders, self.alone = folders, dict(alone or {})
 
     def __len__(self) -> int:
         return len(self.folders)
@@ -116,6 +177,25 @@ class Stored(Sequence[tuple[str, Part]]):
             return Stored(self.folders[index])
         name, folder = self.folders[index]
         return name, parts.read(folder)
+
+
+def _truths(
+    function: str, shards: Sequence[tuple[str, Path, Path | None]], settings: Mapping[str, Any]
+) -> dict[str, Mapping[str, Any]]:
+    """Return the facts of the truth of shards that could not be scored, where it can be read without predictions.
+
+    A run in which a shard is missing is then known to be of the same data as one that has it.
+    """
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, truth, predictions in shards:
+        paths = {"truth": os.path.abspath(truth), "predictions": None}
+        if predictions is None or "missing" not in settings:
+            continue
+        with tempfile.TemporaryDirectory(prefix="gnomon-") as folder, contextlib.suppress(InputError):
+            arguments = {**settings, "missing": "skip", "shard": name, "paths": paths}
+            load(function)(arguments, {}, Path(folder))
+            found[name] = parts.read(Path(folder)).facts
+    return found
 
 
 def _named(system: str, shard: str) -> str:
@@ -198,35 +278,55 @@ def _package(name: str) -> list[Path]:
     return [Path(place) for place in found.submodule_search_locations or [str(found.origin)]]
 
 
-def table(read: Sequence[tuple[str, Part]]) -> pa.Table:
+def gathered(read: Stored, columns: Sequence[str]) -> tuple[Part, dict[str, Mapping[str, Any]]]:
+    """Fold parts of counts, few at a time; return the facts of each by name, too."""
+    facts: dict[str, Mapping[str, Any]] = {}
+
+    def every() -> Iterator[Part]:
+        for name, part in read:
+            facts[name] = part.facts
+            yield part
+
+    return parts.gathered(every(), columns), facts
+
+
+def table(facts: Mapping[str, Mapping[str, Any]], key: str = PREDICTIONS) -> pa.Table:
     """Return what a run keeps in place of predictions that are too many: the shards, with their fingerprints."""
     return pa.table(
         {
-            "shard": pa.array([name for name, _ in read], pa.string()),
-            "predictions": pa.array([str(part.facts[PREDICTIONS]) for _, part in read], pa.string()),
+            "shard": pa.array(list(facts), pa.string()),
+            "predictions": pa.array([str(own[key]) for own in facts.values()], pa.string()),
         }
     )
 
 
-def covered(
-    own: Mapping[str, Any], given: Given, truth: Iterable[str], read: Sequence[tuple[str, Part]], outcome: Outcome
-) -> dict[str, Any]:
+def covered(own: Mapping[str, Any], given: Given, read: Stored, outcome: Outcome, missing: str) -> dict[str, Any]:
     """Return what was scored of the shards of the truth, beside what a suite says of what is in them.
 
-    Where shards are left out and no cell is missing, the cells are not what makes a run partial.
+    ``missing`` is what was asked for where predictions are missing: ``skip`` leaves such shards out.
     """
-    asked, names = {name for name, *_ in given.shards}, list(truth)
-    skipped = [name for name in names if name not in asked]
+    without = [name for name, _, predictions in given.shards if predictions is None]
+    skipped = without if missing == "skip" else []
+    shards = {
+        "truth": len(given.shards),
+        "scored": len({name for name, _ in read.folders} - set(skipped)),
+        "without predictions": len(without),
+    }
     complete = bool(own["complete"]) and outcome.complete and not skipped
-    shards = {"truth": len(names), "scored": len(read), "without predictions": len(skipped)}
     return {
         **own,
         "complete": complete,
         "shards": {**shards, "skipped": skipped} if skipped else shards,
-        **({"cells": outcome.coverage()} if complete or not outcome.complete else {}),
+        **cells(outcome, complete=complete),
     }
 
 
-def content(read: Sequence[tuple[str, Part]]) -> str:
-    """Return the fingerprint of the truth of all shards."""
-    return fingerprint([[name, part.facts[TRUTH]] for name, part in read])
+def cells(outcome: Outcome, *, complete: bool) -> dict[str, Any]:
+    """Return what a run records of its cells; where all are done and it is partial, they are not what makes it so."""
+    return {"cells": outcome.coverage()} if complete or not outcome.complete else {}
+
+
+def content(given: Given, facts: Mapping[str, Mapping[str, Any]], read: Stored) -> str:
+    """Return the fingerprint of the truth of all shards, of those that could not be scored, too."""
+    known = {**read.alone, **facts}
+    return fingerprint([[name, known[name][TRUTH]] for name, *_ in given.shards if name in known])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,17 +25,24 @@ from gnomon.core.tallies import natural_key
 from gnomon.intake import disks, remote
 from gnomon.intake.npy import HeaderError, read_header
 
-SUFFIXES = (".parquet", ".npy", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz", ".json")
-"""Suffixes of shards, where a suite does not say otherwise."""
-
 
 def is_folder(content: Any) -> bool:
     """Tell whether what a user gave is a folder of shards."""
     return isinstance(content, (str, os.PathLike)) and os.path.isdir(content)
 
 
-def listed(folder: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -> dict[str, Path]:
+def refuse_folders(predictions: Iterable[Any]) -> None:
+    """Refuse folders of predictions, where the truth is none."""
+    if found := [content for content in predictions if is_folder(content)]:
+        raise InputError(
+            f"{found[0]}: a folder of shards, but the truth is none; give both as files, or both as folders of shards"
+        )
+
+
+def listed(folder: str | os.PathLike[str], suffixes: Sequence[str]) -> dict[str, Path]:
     """Return the shards of a folder by name, in natural order; one behind a link is called by the path through it.
+
+    Files with other suffixes than these, in whatever case, are no shards (:func:`others`).
 
     Raises
     ------
@@ -46,10 +53,10 @@ def listed(folder: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -
     root = Path(folder)
     found: dict[str, Path] = {}
     for path in _files(root, ()):
-        suffix = max((s for s in suffixes if path.name.endswith(s)), key=len, default="")
+        suffix = _suffix(path, suffixes)
         if not suffix:
             continue
-        name = path.relative_to(root).as_posix().removesuffix(suffix)
+        name = path.relative_to(root).as_posix()[: -len(suffix)]
         if name in found:
             raise InputError(f"{root}: two shards are called {name!r}: {found[name].name} and {path.name}; keep one")
         found[name] = path
@@ -57,6 +64,18 @@ def listed(folder: str | os.PathLike[str], suffixes: Sequence[str] = SUFFIXES) -
         raise InputError(f"{root}: no shards: expected files that end in {', '.join(suffixes)}")
     order = sorted(found, key=lambda name: [natural_key(part) for part in name.split("/")])
     return {name: found[name] for name in order}
+
+
+def others(folder: str | os.PathLike[str], suffixes: Sequence[str], known: Collection[str] = ()) -> list[Path]:
+    """Return the files of a folder that are no shards by their suffix, by name; not those whose name is known."""
+    found = _files(Path(folder), ())
+    return [path for path in found if not _suffix(path, suffixes) and path.name not in known]
+
+
+def _suffix(path: Path, suffixes: Sequence[str]) -> str:
+    """Return the longest of some suffixes that a path ends in, or nothing."""
+    name = path.name.lower()
+    return max((suffix for suffix in suffixes if name.endswith(suffix)), key=len, default="")
 
 
 def _files(folder: Path, above: tuple[tuple[int, int], ...]) -> Iterator[Path]:
@@ -96,15 +115,16 @@ def paired(
     where
         The predictions, for messages.
     missing, extra
-        What becomes of shards of the truth without predictions (``error``, ``wrong``, ``skip``: with None in place
-        of a path, or left out), and of predictions without truth (``error``, ``ignore``).
+        Whether shards of the truth without predictions are an ``error``, or have None in place of a path, and what
+        becomes of predictions without truth (``error``, ``ignore``).
     offers
         What a user may choose in either case, for messages; empty where a suite has no such option.
     """
     lacking, more = [n for n in truth if n not in predictions], [n for n in predictions if n not in truth]
     if lacking and missing == "error":
+        named = f" (there are {some(more)} instead: shards of one name belong together)" if more else ""
         raise InputError(
-            f"{where}: no predictions for shards of the truth: {some(lacking)}; add them"
+            f"{where}: no predictions for shards of the truth: {some(lacking)}{named}; add them"
             f"{', or choose ' + offers[0] if offers[0] else ''}"
         )
     if more and extra == "error":
@@ -114,9 +134,7 @@ def paired(
         )
     if len(lacking) == len(truth):
         raise InputError(f"{where}: no shard of the truth has predictions: nothing can be scored")
-    return [
-        (name, path, predictions.get(name)) for name, path in truth.items() if missing != "skip" or name in predictions
-    ]
+    return [(name, path, predictions.get(name)) for name, path in truth.items()]
 
 
 def identity(path: Path | None) -> dict[str, Any] | None:

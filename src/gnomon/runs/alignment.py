@@ -21,6 +21,8 @@ from gnomon.runs.tables import partial
 
 POOL = "pool_fingerprint"
 """The fact under which a suite records the candidate pool that it ranked against."""
+ROWS, WINDOWS = "rows", "windows"
+"""Under which suites whose cases have many rows say in the coverage how many of them were scored."""
 GROUND = (("suite", "suites"), ("data_fingerprint", "data"), ("protocol_fingerprint", "protocols"))
 
 
@@ -116,26 +118,48 @@ def _common(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
     rows = [found for run in runs if (found := _rows(run)) is not None]
     if len(rows) < len(runs):
         return shared, ""
-    full = {case: max(found.get(case, 0) for found in rows) for found in rows for case in found}
-    known = any(run.complete for run in runs) or sum(full.values()) == runs[0].coverage["rows"]["truth"]
-    cells = all(run.complete or "cells" in run.coverage for run in runs)
-    if not (known or cells or _same_rows(runs)):
-        doubt = (
-            "it cannot be told which cases all runs scored in full, since some rows of the truth have no prediction "
-            "in any of them: score again without these rows, or with --missing wrong"
-        )
-        return shared, doubt
+    full = {
+        case: tuple(map(max, *(found.get(case, own) for found in rows), own))
+        for one in rows
+        for case, own in one.items()
+    }
+    if not (any(run.complete for run in runs) or _whole(runs, full) or _same_rows(runs)):
+        return shared, _doubt(runs)
     return tuple(case for case in shared if all(found[case] == full[case] for found in rows)), ""
 
 
-def _rows(run: Run) -> Mapping[str, int] | None:
-    """Return how many rows of each case were scored, where the run counts rows and a tally adds up to them."""
-    counts: Mapping[str, int] = run.coverage.get("rows", {})
-    for part in run.tallies.values() if counts else ():
-        found = part.fields.get("n")
-        if found is not None and found.ndim == 1 and int(found.sum()) == counts["scored"]:
-            return dict(zip(run.roster.ids, found.tolist(), strict=True))
-    return None
+def _whole(runs: Sequence[Run], full: Mapping[str, tuple[int, ...]]) -> bool:
+    """Say whether what all runs have of every case is all of it.
+
+    Cells are of whole cases, unless they are shards: rows of one case may be in several of them.
+    """
+    if all(run.complete or ("cells" in run.coverage and "shards" not in run.coverage) for run in runs):
+        return True
+    counts = runs[0].coverage.get(ROWS)
+    return counts is not None and sum(own[0] for own in full.values()) == counts["truth"]
+
+
+def _doubt(runs: Sequence[Run]) -> str:
+    remedy = "score again without these rows, or with --missing wrong"
+    if any("shards" in run.coverage for run in runs):
+        remedy = "complete one of them"
+    return (
+        "it cannot be told which cases all runs scored in full, since some rows of the truth have no prediction "
+        f"in any of them: {remedy}"
+    )
+
+
+def _rows(run: Run) -> Mapping[str, tuple[int, ...]] | None:
+    """Return how many rows of each case were scored, by family of tallies, where the run counts rows."""
+    if not any(name in run.coverage for name in (ROWS, WINDOWS)):
+        return None
+    found = [part.fields.get("n") for _, part in sorted(run.tallies.items())]
+    counts = [own for own in found if own is not None and own.ndim == 1]
+    if ROWS in run.coverage:  # some tallies add up to them
+        counts = [own for own in counts if int(own.sum()) == run.coverage[ROWS]["scored"]][:1]
+    return (
+        dict(zip(run.roster.ids, zip(*(own.tolist() for own in counts), strict=True), strict=True)) if counts else None
+    )
 
 
 def _same_rows(runs: Sequence[Run]) -> bool:

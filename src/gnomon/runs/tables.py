@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gnomon.core.errors import plural, some
@@ -238,6 +238,10 @@ def _few(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
 
+COUNTED = ("rows", "windows", "cases", "scenes", "samples")
+"""What suites count in the coverage of a run: how many the truth has, and how many were scored."""
+
+
 def partial(run: Run) -> str:
     """Say what a run lacks; nothing when it is complete."""
     if run.complete:
@@ -249,8 +253,13 @@ def partial(run: Run) -> str:
     shards: Any = run.coverage.get("shards", {})
     if skipped := shards.get("skipped"):
         return f"partial: {shards['scored']} of {shards['truth']} shards; without predictions: {some(skipped, show=3)}"
-    rows: Any = run.coverage.get("rows")
-    return f"partial: {rows['scored']} of {rows['truth']} rows scored" if rows else "partial"
+    for what in COUNTED:
+        counts: Any = run.coverage.get(what)
+        if isinstance(counts, Mapping) and {"scored", "truth"} <= counts.keys():
+            lacking = counts.get("missing")
+            named = f"; missing {some(lacking, show=3)}" if isinstance(lacking, list) and lacking else ""
+            return f"partial: {counts['scored']} of {counts['truth']} {what} scored{named}"
+    return "partial"
 
 
 def _row(run: Run, measures: Sequence[Measure]) -> dict[str, Cell]:

@@ -237,3 +237,45 @@ def test_files_that_are_not_what_they_were_are_refused(rooms, tmp_path):
             shards.tally(given, {}, tmp_path / "out")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
     shards.tally(given, {}, tmp_path / "out")
+
+
+def test_a_partial_run_is_of_the_same_data_and_compared_on_what_both_have(rooms, tmp_path):
+    folders = {
+        name: write(tmp_path / name, predicted(rooms, tmp_path / name, seed=at), 4) for at, name in enumerate("ab")
+    }
+    (tmp_path / "b" / "part1.json").write_text("{")
+    runs = gnomon.score("change", str(rooms), folders, out=str(tmp_path / "runs")).runs
+    one, other = (next(run for run in runs if run.system == name) for name in "ab")
+    assert one.complete
+    assert not other.complete
+    assert one.manifest["data_fingerprint"] == other.manifest["data_fingerprint"]
+    assert "comparison" in gnomon.compare(one, other, common=True).tables
+
+
+def test_a_system_of_which_nothing_can_be_scored_takes_no_other_along(rooms, tmp_path):
+    folders = {name: write(tmp_path / name, predicted(rooms, tmp_path / name), 2) for name in ("good", "bad")}
+    for path in (tmp_path / "bad").glob("part*.json"):
+        path.write_text("{")
+    found = gnomon.score("change", str(rooms), folders)
+    assert {run.system for run in found.runs} == {"good"}
+    assert not found.complete
+    assert list(found.lost) == ["bad: part0", "bad: part1"]
+    with pytest.raises(InputError, match="no scene could be scored; the first: "):
+        gnomon.score("change", str(rooms), {"bad": folders["bad"]})
+
+
+def test_shards_without_scenes_and_files_that_are_no_shards(rooms, tmp_path):
+    found = predicted(rooms, tmp_path / "mine")
+    folder = write(tmp_path / "mine", found, 3)
+    whole = gnomon.score("change", str(rooms), folder)
+    (tmp_path / "mine" / "part9.json").write_text(json.dumps({"scenes": []}))
+    (tmp_path / "mine" / "notes.txt").touch()
+    again = gnomon.score("change", str(rooms), folder)
+    assert again.complete
+    assert values(again) == values(whole)
+    told = [finding.evidence for finding in again.runs[0].findings if finding.id == "files-left-alone"]
+    assert told == ["1 file is no shard by the suffix, and not scored: 'notes.txt'"], "classes of points are known"
+    for path in (tmp_path / "mine").glob("part*.json"):
+        path.write_text(json.dumps({"scenes": []}))
+    with pytest.raises(InputError, match="no scene in any shard"):
+        gnomon.score("change", str(rooms), folder)

@@ -235,6 +235,86 @@ def test_an_episode_without_answers(data, answers, tmp_path):
     assert found.runs[0].coverage["samples"] == one.runs[0].coverage["samples"]
 
 
+def emptied(path, how):
+    """Write a shard that answers nothing."""
+    if how == "parquet":
+        pq.write_table(pa.table({name: pa.array([], pa.string()) for name in ("task", "sample", "label")}), path)
+    elif how == "csv":
+        path.write_text("task,sample,label\n")
+    else:
+        samples = np.array([], dtype="U1" if how == "text" else np.float64)
+        np.savez(path, samples=samples, values=np.zeros((0, 1260) if how == "text" else 0))
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        ("labels/part-9.parquet", "parquet"),
+        ("labels/part-9.csv", "csv"),
+        (f"{FORECAST}/part-9.npz", "text"),
+        (f"{FORECAST}/part-9.npz", "numbers"),
+    ],
+)
+def test_an_empty_shard_answers_nothing(data, answers, tmp_path, name, how):
+    folder = sharded(tmp_path / "mine", answers, 1)
+    (folder / f"{GROUNDING}.npz").unlink()
+    options = {"executor": "inline", "out": str(tmp_path / "runs"), "exhibits": 0}
+    without = gnomon.score("episode", (str(data),), str(folder), **options)
+    emptied(folder / name, how)
+    found = gnomon.score("episode", (str(data),), str(folder), **options)
+    assert found.complete
+    assert values(found) == values(without)
+    assert found.runs[0].coverage["shards"] == {"given": 3, "scored": 3}
+    assert found.runs[0].coverage["samples"] == without.runs[0].coverage["samples"]
+
+
+def test_what_only_empty_shards_answer_is_missing(data, answers, tmp_path):
+    folder = sharded(tmp_path / "mine", answers, 1)
+    (folder / f"{GROUNDING}.npz").unlink()
+    emptied(folder / FORECAST / "s0.npz", "text")
+    with pytest.raises(InputError, match=rf"no answers to '{FORECAST} of session_000/ep0'.*; add them$"):
+        gnomon.score("episode", (str(data),), str(folder))
+    shutil.rmtree(folder / FORECAST)
+    emptied(folder / "labels" / "s0.parquet", "parquet")
+    with pytest.raises(InputError, match=r"mine: no answers: expected rows in a table of labels, or arrays"):
+        gnomon.score("episode", (str(data),), str(folder))
+
+
+def test_an_empty_shard_has_the_columns_of_others(data, answers, tmp_path):
+    folder = sharded(tmp_path / "mine", answers, 1)
+    (folder / f"{GROUNDING}.npz").unlink()
+    (folder / "labels" / "odd.csv").write_text("task,sample\n")
+    (run,) = gnomon.score("episode", (str(data),), str(folder), out=str(tmp_path / "runs")).runs
+    assert "no column 'label'" in run.coverage["cells"]["missing"][0]["why"]
+
+
+@pytest.mark.parametrize(
+    ("missing", "lost", "said"),
+    [
+        ("error", ("labels", FORECAST), "add them, or choose --missing wrong where answers are labels"),
+        ("error", ("labels",), "add them, or choose --missing wrong"),
+        ("error", (FORECAST,), "add them"),
+        ("wrong", (FORECAST,), "add them"),
+    ],
+)
+def test_what_is_offered_for_missing_answers_can_help(data, answers, tmp_path, missing, lost, said):
+    folder = sharded(tmp_path / "mine", answers, EPISODES)
+    (folder / f"{GROUNDING}.npz").unlink()
+    for name in lost:
+        next((folder / name).glob("s1.*")).unlink()
+    with pytest.raises(InputError, match=rf"no answers to .* of session_001/ep0'.*; {said}$"):
+        gnomon.score("episode", (str(data),), str(folder), missing=missing)
+
+
+def test_a_folder_of_shards_that_is_no_task_is_refused(data, answers, tmp_path, capsys):
+    folder = sharded(tmp_path / "mine", answers, 1)
+    (folder / FORECAST).rename(folder / "hand_forecast")
+    (folder / ".DS_Store").touch()
+    with pytest.raises(SystemExit, match="2"):
+        main(["score", "episode", "--truth", str(data), "--predictions", str(folder)])
+    assert f"hand_forecast: no task 'hand_forecast'; did you mean '{FORECAST}'?" in capsys.readouterr().err
+
+
 def test_what_cannot_be_scored_in_shards_is_said(data, answers, tmp_path):
     folder = sharded(tmp_path / "mine", answers, 2)
     (folder / GROUNDING).mkdir()

@@ -255,6 +255,14 @@ def test_recordings_without_ids_are_called_by_their_shard(tmp_path):
     assert set(run.roster.groups) == {f"home{i}" for i in range(8)}
 
 
+def test_a_folder_beside_a_file_is_refused(tmp_path):
+    given = write_files(tmp_path / "one", drawn(), 0) | {
+        "predictions": write_files(tmp_path, drawn(), 2)["predictions"]
+    }
+    with pytest.raises(InputError, match="mine: a folder of shards, but the truth is none; give both as files, or"):
+        gnomon.score("events", **given)
+
+
 def test_what_does_not_fit_is_refused(tmp_path):
     given = write_frames(tmp_path, drawn())
     with pytest.raises(InputError, match="expected one folder of shards"):
@@ -366,3 +374,47 @@ def test_codes_of_nothing_and_names_of_codes(tmp_path):
     (run,) = gnomon.score("events", **given, out=tmp_path / "runs").runs
     assert run.ledgers["confusion"].labels["truth"] == ("1", "2", "5", "(nothing)")
     assert float(run.tallies["recognition"].fields["null_s"][0]) == 1.5  # three frames of half a second
+
+
+@pytest.mark.parametrize("missing", ["skip", "empty"])
+@pytest.mark.parametrize("write", ["files", "frames"])
+def test_a_shard_without_results_counts_as_a_recording_without(tmp_path, write, missing):
+    """Its recordings are missing, and those of the truth are all known, as where they are in one file."""
+    data = drawn()
+    if write == "frames":
+        given, lost, cases = write_frames(tmp_path / "parts", data), tmp_path / "parts" / "mine" / "s1" / "r5.npy", 1
+    else:
+        given, lost = write_files(tmp_path / "parts", data, 4), tmp_path / "parts" / "mine" / "part1.json"
+        cases = 2
+    lost.unlink()
+    (run,) = gnomon.score("events", **given, missing=missing).runs
+    assert run.coverage["shards"]["without predictions"] == 1
+    assert run.coverage["cases"]["truth"] == 8
+    assert len(run.coverage["cases"]["missing"]) == (cases if missing == "skip" else 0)
+    assert run.complete == (missing == "empty")
+    if write == "files":
+        whole = write_files(tmp_path / "whole", data, 0)
+        path = tmp_path / "whole" / "mine" / "part0.json"
+        gone = {one["id"] for one in json.loads((tmp_path / "parts" / "truth" / "part1.json").read_text())}
+        results = json.loads(path.read_text())
+        path.write_text(json.dumps({name: own for name, own in results.items() if name not in gone}))
+        assert scores(given, "none", missing=missing)[0] == scores(whole, "none", missing=missing)[0]
+
+
+def test_a_corrupt_shard_changes_neither_the_data_nor_what_is_resampled(tmp_path):
+    """One recording has no subject, so that recordings are resampled: also where its results cannot be read."""
+    given = write_files(tmp_path, drawn(), 4)
+    path = tmp_path / "truth" / "part2.json"
+    truth = json.loads(path.read_text())
+    for name in ("subject", "folder"):
+        del truth[0][name]
+    path.write_text(json.dumps(truth))
+    (whole,) = gnomon.score("events", **given, out=tmp_path / "runs").runs
+    (tmp_path / "mine" / "part2.json").write_text("{")
+    (part,) = gnomon.score("events", **given, out=tmp_path / "runs").runs
+    assert not part.complete
+    assert part.roster.level == whole.roster.level == "recording"
+    assert part.manifest["data_fingerprint"] == whole.manifest["data_fingerprint"]
+    assert part.coverage["cases"]["truth"] == 8
+    found = gnomon.compare(whole, part, common=True)
+    assert "on 6 of 8 cases" in str(found)

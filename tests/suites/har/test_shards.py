@@ -126,7 +126,8 @@ def test_a_shard_without_predictions_counts_as_wrong_or_is_left_out(folders, tmp
     for missing in ("wrong", "skip"):
         found = gnomon.score("har", *folders, missing=missing)
         assert values(found) == values(gnomon.score("har", truth, {"mine": kept}, missing=missing))
-        assert found.runs[0].coverage["shards"] == {"truth": 5, "scored": 5, "without predictions": 1}
+        left = {"scored": 4, "skipped": ["part-2"]} if missing == "skip" else {"scored": 5}
+        assert found.runs[0].coverage["shards"] == {"truth": 5, "without predictions": 1, **left}
         stored = gnomon.score("har", *folders, missing=missing, out=str(tmp_path / missing))
         assert all(check.passed for check in verify(stored.runs[0].path))
 
@@ -138,6 +139,8 @@ def test_shards_that_the_truth_does_not_have_are_named(folders, tmp_path):
 
 
 def test_a_folder_beside_a_table_is_refused(folders):
+    with pytest.raises(InputError, match="mine: a folder of shards, but the truth is none; give both as files, or"):
+        gnomon.score("har", drawn()[0], folders[1])
     with pytest.raises(InputError, match="expected a folder of shards"):
         gnomon.score("har", folders[0], drawn()[1])
 
@@ -259,3 +262,42 @@ def test_a_table_that_is_none_of_windows_fails_alone(tmp_path):
     assert run.coverage["windows"]["scored"] == 60
     assert not run.coverage["complete"]
     assert [lost["cell"] for lost in run.coverage["cells"]["missing"]] == ["mine: notes"]
+
+
+def test_every_kind_of_table_is_a_shard(tmp_path):
+    """A shard of lines of JSON, called by another suffix or in capitals, was once left out without a word."""
+    truth, said = drawn(60)
+    for side, table in (("truth", truth), ("said", said)):
+        write(tmp_path / side, table, [range(30), range(30, 60)])
+        held = pq.read_table(tmp_path / side / "part-1.parquet").to_pylist()
+        (tmp_path / side / "part-1.parquet").unlink()
+        (tmp_path / side / "part-1.NDJSON").write_text("".join(json.dumps(row) + "\n" for row in held))
+    run = gnomon.score("har", str(tmp_path / "truth"), {"mine": str(tmp_path / "said")}, out="none").runs[0]
+    assert run.coverage["windows"]["scored"] == 60
+
+
+def test_a_shard_without_windows_holds_nothing(tmp_path):
+    truth, said = drawn(60)
+    sides = [write(tmp_path / side, table, [range(60), []]) for side, table in (("t", truth), ("mine", said))]
+    found = gnomon.score("har", sides[0], sides[1], out="none")
+    assert found.complete
+    assert values(found) == values(gnomon.score("har", truth, {"mine": said}))
+    lone = write(tmp_path / "lone", truth, [[]]), write(tmp_path / "none", said, [[]])
+    with pytest.raises(InputError, match="no window of the truth has a prediction: nothing can be scored"):
+        gnomon.score("har", *lone, out="none")
+
+
+def test_a_partial_run_is_compared_on_what_both_have(tmp_path):
+    """Shards of people, so that a case is in one of them; what is broken takes its people along."""
+    truth, said = drawn(90)
+    order = sorted(range(90), key=lambda row: truth["subject"][row])
+    rows = [order[:45], order[45:]]
+    folders = [write(tmp_path / side, table, rows) for side, table in (("t", truth), ("a", said), ("b", said))]
+    (tmp_path / "b" / "part-1.parquet").write_bytes(b"broken")
+    asked = {"out": str(tmp_path / "runs")}
+    runs = gnomon.score("har", folders[0], {"a": tmp_path / "a", "b": tmp_path / "b"}, **asked).runs
+    assert runs[0].manifest["data_fingerprint"] == runs[1].manifest["data_fingerprint"]
+    assert runs[1].coverage["windows"] == {"truth": 90, "scored": 45, "missing": 45}
+    with pytest.raises(InputError, match=r"b is partial: 1 of 2 cells; .*: complete the runs before comparing"):
+        gnomon.compare(*runs)
+    assert "comparison" in gnomon.compare(*runs, common=True).tables

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import shutil
+import tracemalloc
 from contextvars import copy_context
 from pathlib import Path
 from threading import Event
@@ -20,7 +21,7 @@ import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
 from gnomon.engine.begun import stoppable
-from gnomon.runs import tables
+from gnomon.runs import parts, tables
 from gnomon.runs.run import load
 from gnomon.suites.labels import shards
 from gnomon.suites.labels.options import ScoreOptions
@@ -190,6 +191,8 @@ def test_what_does_not_fit_is_said_before_anything_is_done(codes, change, said):
 
 
 def test_a_folder_needs_a_folder_and_codes_have_no_columns(codes):
+    with pytest.raises(InputError, match=r"said: a folder of shards, but the truth is none; give both as files, or"):
+        gnomon.score("labels", rows()[0], {"mine": codes / "said"}, out="none")
     with pytest.raises(InputError, match="expected a folder of shards"):
         gnomon.score("labels", codes / "truth", {"mine": {"id": ["a"], "label": ["b"]}}, out="none")
     with pytest.raises(InputError, match="arrays of codes have no columns"):
@@ -329,3 +332,137 @@ def test_counting_ends_where_it_is_asked_to(tmp_path):
     stop.set()
     with pytest.raises(KeyboardInterrupt):
         context.run(shards._codes, given, *paths)
+
+
+def lines(columns, path):
+    rows = zip(*columns.values(), strict=True)
+    text = "".join(json.dumps(dict(zip(columns, row, strict=True))) + "\n" for row in rows)
+    path.with_suffix(".NDJSON").write_text(text)
+
+
+def test_every_kind_of_table_is_a_shard_in_any_case(tmp_path):
+    """Lines of JSON are called by two suffixes, of which one was once left out without a word."""
+    truth, said = rows()
+    for side, columns in (("truth", truth), ("said", said)):
+        spread(tmp_path / side, columns, (0, 100, 200), parquet)
+        lines({name: values[200:] for name, values in columns.items()}, tmp_path / side / "part2")
+    (run,) = gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"}).runs
+    assert run.coverage["rows"]["scored"] == 300
+    assert [finding for finding in run.findings if finding.id == "files-left-alone"] == []
+
+
+def test_files_that_are_no_shards_are_named(codes):
+    (codes / "truth" / "ben" / "2.pkl").touch()
+    (codes / "said" / "notes.md").touch()
+    (run,) = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}).runs
+    (finding,) = [finding for finding in run.findings if finding.id == "files-left-alone"]
+    assert finding.severity == "warning"
+    assert finding.evidence == "2 files are no shard by the suffix, and not scored: '2.pkl', 'notes.md'"
+    assert run.complete
+
+
+@pytest.mark.parametrize("missing", ["skip", "wrong"])
+@pytest.mark.parametrize("kind", ["tables", "codes"])
+def test_a_shard_without_predictions_scores_as_rows_without(tmp_path, kind, missing):
+    """A class that only the missing shard has is a class of the truth all the same."""
+    truth, said = rows()
+    truth["label"][200:220] = ["rare"] * 20
+    classes = sorted(set(truth["label"]))
+    for side, columns in (("truth", truth), ("said", said)):
+        if kind == "tables":
+            spread(tmp_path / side, columns, (0, 100, 200, 300), parquet)
+        for at in range(3) if kind == "codes" else ():
+            (tmp_path / side / f"p{at}").mkdir(parents=True)
+            np.save(
+                tmp_path / side / f"p{at}" / "0.npy", [classes.index(x) for x in columns["label"][100 * at :][:100]]
+            )
+    if kind == "codes":
+        (tmp_path / "truth" / "classes.json").write_text(json.dumps(classes))
+        truth["group"] = [f"p{at // 100}" for at in range(300)]
+    next((tmp_path / "said").glob("p*2*/0.npy" if kind == "codes" else "part2*")).unlink()
+    lone = {name: values[:200] for name, values in said.items()}
+    whole = gnomon.score("labels", truth, {"mine": lone}, missing=missing).runs[0]
+    found = gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"}, missing=missing).runs[0]
+    assert values(found) == values(whole)
+    assert found.coverage["rows"] == whole.coverage["rows"]
+    assert found.coverage["shards"]["without predictions"] == 1
+    assert found.complete == whole.complete == (missing == "wrong")
+    assert found.roster.ids == whole.roster.ids
+
+
+def test_shards_without_rows_hold_nothing(tmp_path):
+    truth, said = rows()
+    whole = gnomon.score("labels", truth, {"mine": said}).runs[0]
+    for side, columns in (("truth", truth), ("said", said)):
+        spread(tmp_path / side, columns, (0, 0, 150, 300, 300), parquet)
+    found = gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"})
+    assert found.complete
+    assert values(found.runs[0]) == values(whole)
+    pq.write_table(pa.table(said).slice(0, 2), tmp_path / "said" / "part0.parquet")
+    found = gnomon.score("labels", tmp_path / "truth", {"mine": tmp_path / "said"})
+    (lost,) = found.runs[0].coverage["cells"]["missing"]
+    assert "predictions for ids not in the truth: 'i0', 'i1'" in lost["why"]
+
+
+def test_a_run_without_a_shard_is_of_the_same_data_and_is_compared_on_what_both_have(codes):
+    """Ben has a shard that cannot be read for one of the systems: he is in part there, so he is left out."""
+    shutil.copytree(codes / "said", codes / "other")
+    (codes / "other" / "ben" / "1.npy").write_bytes(b"broken")
+    both = {"mine": codes / "said", "theirs": codes / "other"}
+    result = gnomon.score("labels", codes / "truth", both, out=codes / "runs")
+    mine, theirs = result.runs
+    assert mine.manifest["data_fingerprint"] == theirs.manifest["data_fingerprint"]
+    assert theirs.coverage["rows"] == {"truth": 24000, "scored": 20000, "missing": 4000, "extra": 0}
+    with pytest.raises(InputError, match=r"theirs is partial: 5 of 6 cells; .* compares on 2 of 3 cases that all runs"):
+        gnomon.compare(mine, theirs)
+    told = gnomon.compare(mine, theirs, common=True)
+    assert "on 2 of 3 cases" in str(told)
+
+
+def test_rows_of_a_case_in_different_shards_are_not_taken_for_the_same(codes):
+    for name, lost in (("one", "ben/0"), ("two", "ben/1")):
+        shutil.copytree(codes / "said", codes / name)
+        (codes / name / f"{lost}.npy").write_bytes(b"broken")
+    runs = gnomon.score("labels", codes / "truth", {name: codes / name for name in ("one", "two")}).runs
+    assert runs[0].manifest["data_fingerprint"] == runs[1].manifest["data_fingerprint"]
+    with pytest.raises(
+        InputError, match=r"cannot be told which cases all runs scored in full, .*: complete one of them"
+    ):
+        gnomon.compare(*runs, common=True)
+
+
+def test_a_system_of_which_nothing_can_be_scored_takes_no_other_along(codes, capsys):
+    shutil.copytree(codes / "said", codes / "bad")
+    for path in (codes / "bad").glob("*/*.npy"):
+        path.write_bytes(b"broken")
+    command = ["score", "labels", "--truth", str(codes / "truth"), "--out", str(codes / "runs")]
+    given = [text for name in ("said", "bad") for text in ("--predictions", f"{name}={codes / name}")]
+    with pytest.raises(SystemExit, match="1"):
+        main(command + given)
+    assert "not scored, and in no run: bad: anna/0: " in capsys.readouterr().err
+    assert only(codes / "runs", complete=True).system == "said"
+    with pytest.raises(InputError, match="bad: no shard could be scored; the first: "):
+        gnomon.score("labels", codes / "truth", {"bad": codes / "bad"})
+
+
+def test_memory_is_that_of_the_whole_and_few_parts(tmp_path, monkeypatch):
+    """Every group is in every shard: what is kept of a shard is let go when it is added up."""
+    monkeypatch.setattr(parts, "ROOM", 1 << 18)
+    rng, peaks = np.random.default_rng(1), []
+    for count in (10, 60):
+        for side in ("truth", "said"):
+            (tmp_path / f"{side}{count}").mkdir()
+            for part in range(count):
+                n = 3000
+                columns = {
+                    "id": [f"{part}-{row}" for row in range(n)],
+                    "label": [f"c{code}" for code in rng.integers(0, 4, n)],
+                    "group": [f"g{row % 500}" for row in range(n)],
+                }
+                parquet(columns, tmp_path / f"{side}{count}" / f"part{part}")
+        given = tmp_path / f"truth{count}", {"mine": tmp_path / f"said{count}"}
+        tracemalloc.start()
+        gnomon.score("labels", *given, executor="inline", interval="none")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.6 * peaks[0]

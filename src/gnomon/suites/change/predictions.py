@@ -73,8 +73,8 @@ class Prediction:
         return fitted(read_points(self.points), (reference, comparison), shown(self.points))
 
 
-def read_predictions(path: str | os.PathLike[str]) -> dict[str, Prediction]:
-    """Read a prediction file, by scene in the order of the file.
+def read_predictions(path: str | os.PathLike[str], *, empty: bool = False) -> dict[str, Prediction]:
+    """Read a prediction file, by scene in the order of the file; one without scenes is an error, unless it may be.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def read_predictions(path: str | os.PathLike[str]) -> dict[str, Prediction]:
         found = _read_alike(Path(path)) or _box_by_box(Path(path))
     else:
         found = _read_rows(path)
-    if not found:
+    if not found and not empty:
         raise InputError(f"{shown(path)}: no scene; list every scene, those without boxes too")
     scored = [name for name, item in found.items() if len(item.boxes) and item.boxes.scores is not None]
     plain = [name for name, item in found.items() if len(item.boxes) and item.boxes.scores is None]

@@ -1,28 +1,27 @@
 """Folders of shards: files of predictions, each of some scenes, tallied one at a time.
 
-A shard (``.json``, ``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``) is read like a file of predictions that is given
-alone; a scene is in one shard. The truth is the folder of the dataset, of which a cell reads the scenes of its shard,
-one after another: no more than two scans are held at a time. Scenes without a prediction are dealt into cells by room.
+A shard (``.json``, or a table) is read like a file of predictions that is given alone; a scene is in one shard. The
+truth is the folder of the dataset, of which a cell reads the scenes of its shard, one after another: no more than two
+scans are held at a time. Scenes without a prediction are dealt into cells by room.
 
-Before any work every shard is read for the scenes that it has. One that cannot be read fails in its own cell; which
-scenes it would have is not known, so that no scene is said to lack a prediction then.
+Before any work every shard is read for the scenes that it has; one that has none is left out. One that cannot be read
+fails in its own cell; which scenes it would have is not known, so that no scene is said to lack a prediction then.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from gnomon.core.errors import InputError
 from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
-from gnomon.intake import shards
+from gnomon.intake import shards, tables
 from gnomon.intake.faults import shown
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
@@ -34,7 +33,7 @@ from gnomon.suites.change.options import ScoreOptions
 from gnomon.suites.change.predictions import read_predictions
 from gnomon.suites.change.scoring import TOLD, Book, Seen, System, Truth
 
-SUFFIXES = (".json", ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
+SUFFIXES = (".json", *(suffix for suffix in tables.SUFFIXES if suffix != ".npz"))
 SETTINGS = ("iou_threshold", "matching", "invalid", "seed", "missing")
 """Options that a part depends on."""
 TALLY = "gnomon.suites.change.shards:tally"
@@ -61,15 +60,20 @@ def score(sources: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
     where = {place.id: place for place in places}
     systems = {name: (path, _shards(path, where, options)) for name, path in sources}
     nodes = [_node(name, shard, where, options) for name, (_, found) in systems.items() for shard in found]
+    variants = scoring.variants(options)
+
+    def evaluated(name: str, outcome: Outcome) -> list[Evaluation]:
+        path, found = systems[name]
+        system, own = System(name, path, {}, scoring.known(Path(options.truth))), outcome.of(system=name)
+        if not own.done and own.missing:
+            raise sharding.NothingScoredError.of(shown(path), own, "scene")
+        alone = _described(where, found, system.name, own)
+        left = sharding.left_alone(_others(path, found))
+        made = [_evaluation(system, variant, list(where), found, own, alone, options) for variant in variants]
+        return [replace(item, findings=(*item.findings, *left)) for item in made]
 
     def assembled(outcome: Outcome) -> list[Evaluation]:
-        made = []
-        for name, (path, found) in systems.items():
-            system = System(name, path, {}, scoring.known(Path(options.truth)))
-            own = outcome.of(system=name)
-            made += [
-                _evaluation(system, variant, list(where), found, own, options) for variant in scoring.variants(options)
-            ]
+        made = sharding.for_each(systems, lambda name: evaluated(name, outcome))
         if options.export_indoorcd:
             indoorcd.write(options.export_indoorcd, made)
         return [replace(item, findings=(*scoring.gaps(notes), *item.findings)) for item in made]
@@ -80,7 +84,9 @@ def score(sources: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
 def _shards(path: str, where: Mapping[str, Place], options: ScoreOptions) -> list[Shard]:
     """Return the shards of a system, and rooms of scenes that none of them has."""
     files = shards.listed(path, SUFFIXES) if shards.is_folder(path) else {Path(path).name: Path(path)}
-    found = [_surveyed(name, file) for name, file in files.items()]
+    found = [shard for name, file in files.items() if (shard := _surveyed(name, file)).scenes != ()]
+    if not found:
+        raise InputError(f"{shown(path)}: no scene in any shard; list every scene, those without boxes too")
     of: dict[str, str] = {}
     for shard in found:
         for scene in shard.scenes or ():
@@ -105,7 +111,7 @@ def _shards(path: str, where: Mapping[str, Place], options: ScoreOptions) -> lis
 
 def _surveyed(name: str, path: Path) -> Shard:
     try:
-        held = read_predictions(path)
+        held = read_predictions(path, empty=True)
     except InputError:  # its cell says so
         return Shard(name, path, None)
     filled = [item for item in held.values() if len(item.boxes)]
@@ -196,37 +202,66 @@ def _tally(arguments: Mapping[str, Any], out: Path) -> None:
             (folder / name).write_bytes(data)
 
 
+def _others(path: str, found: Sequence[Shard]) -> list[Path]:
+    """Return files beside the shards of a system which are none; where one cannot be read, it is not known which."""
+    if not shards.is_folder(path) or any(shard.scenes is None for shard in found):
+        return []
+    named = {points.resolve() for shard in found for points in shard.points}
+    return [other for other in shards.others(path, SUFFIXES) if other.resolve() not in named]
+
+
+def _described(
+    where: Mapping[str, Place], found: Sequence[Shard], system: str, outcome: Outcome
+) -> list[content.Described]:
+    """Return what scenes without a cell that is done hold, so that a run without them is known to be of the same data.
+
+    Those of a cell that died are not read: what killed it may do so again.
+    """
+    left = {
+        _named(system, shard): shard.scenes or () for shard in found if _named(system, shard) not in outcome.refused
+    }
+    known = {scene for scenes in left.values() for scene in scenes}
+    made = []
+    for place in (place for scene, place in where.items() if scene not in known and outcome.refused):
+        with contextlib.suppress(InputError):  # its cell says so
+            made += [content.described(scene) for scene in read_scenes([place])]
+    return made
+
+
 def _evaluation(
     system: System,
     variant: str,
     scenes: Sequence[str],
     found: Sequence[Shard],
     outcome: Outcome,
+    alone: Sequence[content.Described],
     options: ScoreOptions,
 ) -> Evaluation:
     """Fold the parts of a system in one variant."""
-    where = shown(system.where)
     read = {cell: parts.read(folder / variant) for cell, folder in outcome.done.items()}
     if not any(len(part.roster) for part in read.values()):
         why = next(iter(outcome.missing.values()), "no scene has a prediction")
-        raise InputError(f"{where}: no scene could be scored; the first: {why}")
+        raise InputError(f"{shown(system.where)}: no scene could be scored; the first: {why}")
     book = Book(variant, options)
     whole, facts = parts.folded(list(read.values())), [part.facts for part in read.values()]
     told = {name: sum(one["told"][name] for one in facts) for name in TOLD}
     order = {scene: index for index, scene in enumerate(scenes)}
-    described = sorted((tuple(one) for fact in facts for one in fact["scenes"]), key=lambda one: order[one[0]])
+    known = {one[0]: tuple(one) for one in (*alone, *(one for fact in facts for one in fact["scenes"]))}
+    described = [known[scene] for scene in sorted(known, key=order.__getitem__)]
     done = set(whole.roster.ids)
     given = [shard for shard in found if shard.path is not None]
     counts = {"given": len(given), "scored": sum(_named(system.name, shard) in read for shard in given)}
     missing = [scene for scene in scenes if scene not in done]
-    # Where scenes are lacking and no cell is, the cells are not what makes it partial.
-    cells = {"cells": outcome.coverage()} if not (missing and outcome.complete) else {}
+    cells = sharding.cells(outcome, complete=not missing and outcome.complete)
     coverage = {"policy": {"missing": options.missing}, "shards": counts, **cells}
     seen = Seen(scenes, missing, content.fingerprint(described), coverage)
     made = book.evaluation(whole, {"told": told, "seconds": _times(facts)}, system, seen)
     return replace(
         made,
-        table=_table([shard.name for shard in found if _named(system.name, shard) in read], facts),
+        table=sharding.table(
+            {shard.name: read[cell].facts for shard in found if (cell := _named(system.name, shard)) in read},
+            "predictions",
+        ),
         coverage={**made.coverage, "complete": not missing and outcome.complete},
         files=_worst(book.keeper, (folder / variant for folder in outcome.done.values()), len(done)),
     )
@@ -234,12 +269,6 @@ def _evaluation(
 
 def _times(facts: Iterable[Mapping[str, Any]]) -> list[float]:
     return [seconds for one in facts for seconds in one["seconds"]]
-
-
-def _table(names: Sequence[str], facts: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """Return what a run keeps in place of predictions that are too many: the shards, with their fingerprints."""
-    digests = [str(one["predictions"]) for one in facts]
-    return pa.table({"shard": pa.array(names, pa.string()), "predictions": pa.array(digests, pa.string())})
 
 
 def _worst(keeper: Keeper, folders: Iterable[Path], of: int) -> dict[str, bytes]:

@@ -12,7 +12,7 @@ Table: ``task, sample, label``
     the blocks of depth and video.
 
 In a folder, ``labels`` and ``TASK`` may be folders of shards: tables, and files of arrays. See
-:mod:`gnomon.suites.episode.shards`.
+:mod:`gnomon.suites.episode.folders` and :mod:`gnomon.suites.episode.shards`.
 
 Samples are named as ``gnomon run episode`` names them in ``predictions.parquet``: ``episode/first frame``, and
 ``/forward``, ``/reversed``, ``/aligned`` or ``/shifted`` behind it for pairs. The order of rows never matters.
@@ -33,29 +33,22 @@ import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
-from gnomon.intake import shards
 from gnomon.intake.arrays import read_npz, read_some
 from gnomon.intake.faults import guarded
 from gnomon.intake.limits import DEFAULT
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
-from gnomon.intake.tables import SUFFIXES
 from gnomon.intake.text import is_list
-from gnomon.runs import exhibits
+from gnomon.suites.episode.folders import EXAMPLE, LABELS, plain
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.tasks.declared import TASKS
 
-LABELS = "labels"
-"""Stem of the table in a folder of answers."""
 COLUMNS = ("task", "sample", "label")
 STORED = "prediction"
 """The column of labels in the table of a run, whose vectors are beside it as ``TASK.npz``."""
-TABLES = (LABELS, "predictions")
-"""What the table of a folder may be called; a run calls it by the second."""
 ARRAYS = ("samples", "values")
 SEPARATOR = "|"
 """Between the names of a set of objects."""
-EXAMPLE = "see gnomon template episode"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,65 +85,34 @@ def read(source: Source) -> Given:
         path = Path(content)
         if not path.exists():
             raise InputError(f"{source.where}: no such file or folder; give a table or a folder of answers ({EXAMPLE})")
-        parts = _folder(path) if path.is_dir() else {path.stem if path.name in _arrays() else LABELS: path}
+        parts = plain(path) if path.is_dir() else {path.stem if path.name in _arrays() else LABELS: path}
         files = tuple(parts.values())
     found = _labelled(Source(source.name, parts.pop(LABELS))) if LABELS in parts else {}
     for name, part in parts.items():
         where = os.fspath(part) if isinstance(part, Path) else f"{source.where}, {name}"
         found[name] = _vectors(name, part, where)
     if not found:
-        raise InputError(f"{source.where}: no answers: expected rows in a table of labels, or arrays; {EXAMPLE}")
+        raise unanswered(source)
     return Given(source, found, files)
 
 
-def units(source: Source) -> dict[str, Path]:
-    """Return the files of a system by name, those in folders of shards among them.
-
-    Raises
-    ------
-    InputError
-        It is in memory; there is nothing; or a task that is ranked among all its candidates is given in shards.
-    """
-    if not isinstance(source.content, (str, os.PathLike)) or not Path(source.content).exists():
-        raise InputError(f"{source.where}: expected a file or a folder of answers, as other systems are in shards")
-    path = Path(source.content)
-    if not path.is_dir():
-        return {path.name: path}
-    folders = sharded(path)
-    ranked = [name for name in folders if name in TASKS and TASKS[name].kind == "retrieval"]
-    if ranked:
-        raise InputError(
-            f"{path / ranked[0]}: {ranked[0]} ranks every answer among all others, so that its shards cannot be scored "
-            f"one at a time; give {ranked[0]}.npz"
-        )
-    found: dict[str, Path] = {}
-    for name in folders:
-        suffixes = (".npz",) if name in TASKS else SUFFIXES
-        found |= {f"{name}/{shard}": file for shard, file in shards.listed(path / name, suffixes).items()}
-    plain = _folder(path) if any(path.glob("*.*")) else {}
-    twice = [name for name in plain if name in folders]
-    if twice:
-        raise InputError(f"{path}: both a file and a folder of {some(twice)}; keep one")
-    return {**{file.name: file for file in plain.values()}, **found}
-
-
-def sharded(folder: Path) -> list[str]:
-    """Return the folders of shards in a folder of answers: that of labels, and those of tasks."""
-    return [name for name in (LABELS, *TASKS) if (folder / name).is_dir()]
+def unanswered(source: Source) -> InputError:
+    """Return what is said of a system that answers nothing."""
+    return InputError(f"{source.where}: no answers: expected rows in a table of labels, or arrays; {EXAMPLE}")
 
 
 def read_unit(name: str, path: Path) -> dict[str, Told]:
-    """Read one file of answers by task; ``name`` is what :func:`units` calls it."""
-    folder = name.partition("/")[0]
-    if folder in TASKS:
-        return {folder: _vectors(folder, path, os.fspath(path))}
-    return dict(read(Source(name, path)).tasks)
+    """Read one file of answers by task; ``name`` is what :func:`gnomon.suites.episode.folders.units` calls it.
+
+    A shard may be empty, as those who write many of them leave some: it answers nothing.
+    """
+    task = _task_of(name, path)
+    return {task: _vectors(task, path, os.fspath(path))} if task else _labelled(Source(name, path))
 
 
 def samples_of(name: str, path: Path) -> dict[str, list[str]]:
     """Return the samples of one file of answers by task; of arrays no vector is read."""
-    folder = name.partition("/")[0]
-    task = folder if folder in TASKS else path.stem if path.name in _arrays() else ""
+    task = _task_of(name, path)
     if not task:
         return {task: told.samples for task, told in read_unit(name, path).items()}
     _by_vectors(task, os.fspath(path))
@@ -164,21 +126,14 @@ def episode_of(sample: str, episodes: set[str]) -> str:
     return next((name for name in (outer, outer.rpartition("/")[0]) if name in episodes), "")
 
 
+def _task_of(name: str, path: Path) -> str:
+    """Return the task that a file holds vectors for, by its folder or its own name; empty where it is a table."""
+    folder = name.partition("/")[0]
+    return folder if folder in TASKS else path.stem if path.name in _arrays() else ""
+
+
 def _arrays() -> set[str]:
     return {f"{task}.npz" for task in TASKS}
-
-
-def _folder(folder: Path) -> dict[str, Any]:
-    """Return the files of a folder of answers: the table as ``labels``, the others by task."""
-    tables = [path for stem in TABLES for suffix in SUFFIXES if (path := folder / f"{stem}{suffix}").is_file()]
-    if len(tables) > 1:
-        raise InputError(f"{folder}: several tables of labels: {some([path.name for path in tables])}; keep one")
-    found = {LABELS: tables[0]} if tables else {}
-    own = {"tallies.npz", "ledgers.npz", exhibits.NAME}  # of a run, whose folder may be given as it is
-    found |= {path.stem: path for path in sorted(folder.glob("*.npz")) if path not in tables and path.name not in own}
-    if not found:
-        raise InputError(f"{folder}: expected {LABELS}.csv, .parquet or .jsonl, or TASK.npz in it; {EXAMPLE}")
-    return found
 
 
 def _labelled(source: Source) -> dict[str, Told]:
@@ -226,6 +181,8 @@ def _vectors(task: str, part: Any, where: str) -> Told:
     if lacking:
         raise InputError(f"{where}: no array {some(lacking)}; expected {' and '.join(ARRAYS)}, got {some(arrays)}")
     samples, values = _named(arrays[ARRAYS[0]], where), arrays[ARRAYS[1]]
+    if not len(samples) and values.ndim and not len(values):  # of no vectors nobody knows how long they are
+        return Told(where, {}, {}, np.zeros((0, 0)))
     if values.ndim != 2 or values.dtype.kind not in "fiu" or len(values) != len(samples):
         raise InputError(
             f"{where}: values: expected numbers of shape ({len(samples)}, d), a row for each of samples, but got "
@@ -252,7 +209,9 @@ def _by_vectors(task: str, where: str) -> None:
 
 
 def _named(samples: Array, where: str) -> Array:
-    """Return the names of samples as text."""
+    """Return the names of samples as text; those of none are of any type."""
+    if samples.shape == (0,):
+        return samples.astype(np.str_)
     if samples.dtype.kind == "O" and all(isinstance(name, str) for name in samples.ravel()):
         samples = samples.astype(np.str_)
     if samples.ndim != 1 or samples.dtype.kind != "U":

@@ -29,7 +29,8 @@ from gnomon.suites.episode import cells, exhibits, layout
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
-from gnomon.suites.episode.given import SEPARATOR, Given, Told, read, sharded
+from gnomon.suites.episode.folders import sharded
+from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.options import ScoreOptions

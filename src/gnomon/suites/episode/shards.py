@@ -5,8 +5,7 @@ answer is known where its episode is scored. Tasks that rank every answer among 
 one file. Annotation and features of every episode are artefacts; a cell reads its shard and the episodes that it
 answers for, one after another, and holds no more than one. So does who puts a run together: samples are built for one
 episode and counted (:mod:`gnomon.suites.episode.tasks.outlines`), and what parts hold is put in place one after
-another. What stays of all episodes is the tallies of every segment, and the table of a run, whose columns hold a code
-where texts repeat; the run does not keep vectors.
+another (:mod:`gnomon.suites.episode.gathering`).
 
 An episode that cannot be read fails the cells that need it, and is left out of the run, which is partial.
 """
@@ -14,38 +13,30 @@ An episode that cannot be read fails the cells that need it, and is left out of 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
-from gnomon.core.tallies import Tallies
 from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.store import Store
 from gnomon.intake.shards import identity
 from gnomon.intake.sources import Source
-from gnomon.runs import parts
 from gnomon.runs.run import Evaluation
 from gnomon.suites.episode import cells, exhibits, layout
-from gnomon.suites.episode.answers import ROW, Tallied
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
-from gnomon.suites.episode.given import episode_of, read_unit, samples_of, units
+from gnomon.suites.episode.folders import others, units
+from gnomon.suites.episode.gathering import Given, evaluation
+from gnomon.suites.episode.given import episode_of, read_unit, samples_of, unanswered
 from gnomon.suites.episode.ground import Ground
-from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.options import ScoreOptions
-from gnomon.suites.episode.predictions import chosen_tasks, findings, ground_of, possible, read_of
+from gnomon.suites.episode.predictions import chosen_tasks, ground_of, read_of
 from gnomon.suites.episode.running import CELLS, built_by, checked_split, code, whole, words
-from gnomon.suites.episode.scoring import About, Clear, Said, assembled, without_overlap
-from gnomon.suites.episode.tallying import CLEAR, ROWS
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
@@ -54,9 +45,6 @@ from gnomon.suites.episode.unread import stored
 
 TALLY = "gnomon.suites.episode.tallying:tally"
 WITHOUT = "without answers, "
-REPEATED = [name for name in ROW if name not in ("sample", "value")]
-"""Columns of rows in which texts repeat."""
-OFFERED = "add them, or choose --missing wrong"
 
 
 @dataclass(frozen=True)
@@ -80,23 +68,29 @@ def score(sources: Sequence[Source], options: ScoreOptions) -> Job:
     told = {source.where: {task for one in found[source.name] for task in one.told or ()} for source in sources}
     tasks = chosen_tasks(options, {where: own for where, own in told.items() if own} if not options.tasks else told)
     if not tasks:
-        raise InputError(f"{sources[0].where}: no shard could be read; the first: {_fault(found)}")
+        raise _untold(sources[0], [unit for own in found.values() for unit in own])
     work = _Work(options, places, tasks, None if held is None else sorted(held))
     for source in sources:
         found[source.name] += _lacking(found[source.name], work)
     nodes = [work.cell(name, unit) for name, own in found.items() for unit in own]
+    known = {source.name: _given(source, found[source.name]) for source in sources}
 
     def made(outcome: Outcome) -> list[Evaluation]:
         keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits, list(places.values()), sound=False)
         ground = work.ground(Store(options.store_folder()))
         outcome = _readable(outcome, ground.left_out)
-        return [
-            _evaluation(ground, source, found[source.name], outcome.of(system=source.name), options, keeper)
-            for source in sources
-        ]
+        return sharding.for_each(
+            sources,
+            lambda source: [evaluation(ground, known[source.name], outcome.of(system=source.name), options, keeper)],
+        )
 
     artefacts = [node for own in work.artefacts.values() for node in own.values()]
     return Job(Plan([*artefacts, *nodes]), made)
+
+
+def _given(source: Source, found: Sequence[Unit]) -> Given:
+    files = [f"{source.name}: {unit.name}" for unit in found if unit.path is not None]
+    return Given(source, files, {task for unit in found for task in unit.told or ()}, others(source))
 
 
 def _units(source: Source, episodes: Sequence[str]) -> list[Unit]:
@@ -133,13 +127,14 @@ def _episodes(samples: Sequence[str], where: str, episodes: Sequence[str]) -> tu
     return tuple(name for name in episodes if name in there)
 
 
-def _fault(found: Mapping[str, Sequence[Unit]]) -> str:
-    name, path = next((unit.name, unit.path) for own in found.values() for unit in own if unit.path)
-    try:
-        read_unit(name, path)
-    except InputError as error:
-        return str(error)
-    return "it holds no answers"
+def _untold(source: Source, found: Sequence[Unit]) -> InputError:
+    """Return what is said where no shard answers anything: why the first cannot be read, or that all are empty."""
+    for name, path in ((unit.name, unit.path) for unit in found if unit.path is not None):
+        try:
+            read_unit(name, path)
+        except InputError as error:
+            return InputError(f"{source.where}: no shard could be read; the first: {error}")
+    return unanswered(source)
 
 
 def _lacking(found: Sequence[Unit], work: _Work) -> list[Unit]:
@@ -269,106 +264,3 @@ def _readable(outcome: Outcome, left_out: Mapping[str, str]) -> Outcome:
     }
     done = {name: folder for name, folder in outcome.done.items() if name not in lost}
     return replace(outcome, done=done, missing={**outcome.missing, **lost}) if lost else outcome
-
-
-def _evaluation(
-    ground: Ground,
-    source: Source,
-    found: Sequence[Unit],
-    outcome: Outcome,
-    options: ScoreOptions,
-    keeper: exhibits.Keeper,
-) -> Evaluation:
-    """Put the parts of a system together."""
-    read = sharding.Stored(list(outcome.done.items()))
-    told = [dict(part.facts) for _, part in read]
-    lost = [name for one in told for name in one["lost"]]
-    if lost:
-        raise InputError(f"{source.where}: no answers to {some(lost)}; {OFFERED} where answers are labels")
-    facts = [fact for one in told for fact in one["tasks"]]
-    given = {fact["task"] for fact in facts}
-    if not given:
-        why = next(iter(outcome.missing.values()), "no test sample is answered")
-        raise InputError(f"{source.where}: no shard could be scored; the first: {why}")
-    chosen = possible(ground, given, source.where)
-    rows = _rows(outcome.done.values(), told, list(ground.content))
-    whole_part = parts.placed(
-        lambda: (part for _, part in read), ground.roster, lambda name: not name.startswith(CLEAR)
-    )
-    by_task = {task: [fact for fact in facts if fact["task"] == task] for task in chosen}
-    done = {
-        task: Tallied(
-            {name: whole_part.tallies[name] for name in own[0]["families"]},
-            {name: whole_part.ledgers[name] for name in own[0]["ledgers"]},
-            rows[task],
-            dict(own[0]["done"]),
-        )
-        for task, own in by_task.items()
-    }
-    missing = sum(fact["missing"] for own in by_task.values() for fact in own)
-    scored = sum(fact["n"] for own in by_task.values() for fact in own)
-    asked = sum(one.asked for task, one in ground.tasks.items() if task in given)
-    classes = {task: sorted({name for fact in own for name in fact["classes"]}) for task, own in by_task.items()}
-    shards = [unit for unit in found if unit.path is not None]
-    complete = scored == asked and outcome.complete and not ground.left_out
-    # Where an episode is lacking and no cell is, the cells are not what makes it partial.
-    cells_done = {"cells": outcome.coverage()} if complete or not outcome.complete else {}
-    about = About(
-        coverage={
-            "complete": complete,
-            "samples": {"truth": asked, "scored": scored, "missing": missing},
-            "tasks": {"asked": list(ground.tasks), "answered": chosen},
-            "policy": {"missing": options.missing},
-            "shards": {"given": len(shards), "scored": sum(f"{source.name}: {u.name}" in outcome.done for u in shards)},
-            **cells_done,
-        },
-        options=opt.record(replace(options, predictions=(source.where,))),
-        inputs=(),
-        facts={"seed": options.seed},
-    )
-    tried = {task for unit in found for task in unit.told or ()}  # its cells say why what was tried is not there
-    found_out = findings(ground, source.where, given | tried, classes, missing)
-    cleared = _cleared(read, [task for task, own in by_task.items() if any(fact["left_out"] for fact in own)])
-    said = {task: _said(own, cleared.get(task)) for task, own in by_task.items()}
-    ground = replace(ground, findings=(*ground.findings, *found_out))
-    return assembled(ground, source.name, done, said, about, keeper)
-
-
-def _rows(folders: Iterable[Path], told: Sequence[Mapping[str, Any]], episodes: Sequence[str]) -> dict[str, pa.Table]:
-    """Return the rows of all shards by task, in the order of episodes; those of a task and episode are in one of them.
-
-    Texts that repeat are codes.
-    """
-    order = {name: place for place, name in enumerate(episodes)}
-    found: dict[str, dict[int, pa.Table]] = {}
-    for folder, about in zip(folders, told, strict=True):
-        held, at = pq.read_table(folder / ROWS, read_dictionary=REPEATED), 0
-        for fact in about["tasks"]:
-            found.setdefault(fact["task"], {})[order[fact["episodes"][0]]] = held.slice(at, fact["n"])
-            at += fact["n"]
-    return {
-        task: pa.concat_tables([own[place] for place in sorted(own)]).unify_dictionaries().combine_chunks()
-        for task, own in found.items()
-    }
-
-
-def _cleared(read: sharding.Stored, tasks: Sequence[str]) -> dict[str, Tallies]:
-    """Return the tallies of tasks without samples that overlap training; a shard in which none does has one kind."""
-    families = {task: of_task(TASKS[task])[0].family for task in tasks}
-    held: dict[str, list[Tallies]] = {task: [] for task in tasks}
-    for _, part in read if tasks else ():
-        for task, family in families.items():
-            own = part.tallies.get(f"{CLEAR}{family}", part.tallies.get(family))
-            if own is not None:
-                held[task].append(own)
-    return {task: Tallies.stack(own) for task, own in held.items()}
-
-
-def _said(facts: Sequence[Mapping[str, Any]], cleared: Tallies | None) -> Said:
-    """Return what is recorded of the answers to a task; ``cleared`` is there where some samples overlap training."""
-    left_out, n, missing = (sum(fact[name] for fact in facts) for name in ("left_out", "clear", "missing"))
-    known = {"missing": missing} if missing else {}
-    if cleared is None:
-        return Said(known, None)
-    measure = of_task(TASKS[facts[0]["task"]])[0]
-    return Said(known, without_overlap(Clear(measure, left_out, n, cleared)))

@@ -7,7 +7,7 @@ what training samples read, as in ``strict``, the tallies without such samples a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,14 @@ CLEAR = "clear__"
 """Before the names of tallies without samples that overlap training."""
 
 
+@dataclass(frozen=True)
+class Lost:
+    """A task of an episode that there have to be answers to, and are none."""
+
+    task: str
+    episode: str
+
+
 def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Tally one shard, an episode after another, unless it is not what it was; a cell of the engine."""
     with unchanged([(arguments["path"], arguments["known"])]):
@@ -53,14 +61,14 @@ def _tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
     by_episode = {task: _by_episode(one, arguments["told"][task]) for task, one in told.items() if not _ranked(task)}
     made: list[Part] = []
     rows: list[pa.Table] = []
-    lost: list[str] = []
+    lost: list[tuple[str, str]] = []
     for episodes, tasks in _turns(arguments):
         recorded = [_recorded(name, needs, len(episodes)) for name in episodes]
         for task in tasks:
             own = told.get(task) if _ranked(task) else by_episode.get(task, {}).get(episodes[0])
             found = _tallied(task, recorded, own, arguments)
-            if isinstance(found, str):
-                lost.append(found)
+            if isinstance(found, Lost):
+                lost.append((found.task, found.episode))
             elif found is not None:
                 made.append(found[0])
                 rows.append(found[1])
@@ -111,14 +119,14 @@ def _turns(arguments: Mapping[str, Any]) -> list[tuple[list[str], list[str]]]:
 
 def _tallied(
     task: str, recorded: list[Recorded], told: Told | None, arguments: Mapping[str, Any]
-) -> tuple[Part, pa.Table] | str | None:
+) -> tuple[Part, pa.Table] | Lost | None:
     """Tally a task in some episodes; return what is lacking where there have to be answers and are none."""
     path, missing = arguments["path"], arguments["missing"]
     data = cells.built(task, recorded, arguments)
     if not path and not len(data.of(TEST)):
         return None
     if not path and (missing == "error" or form(data.task.kind) == "vectors"):
-        return f"{task} of {recorded[0].id}"
+        return Lost(task, recorded[0].id)
     return _part(answered(told or Told(arguments["unit"], {}, {}, np.zeros((0, 0))), data, missing), data)
 
 

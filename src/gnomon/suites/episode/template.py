@@ -18,7 +18,8 @@ import pyarrow as pa
 from gnomon.core.seeds import generator
 from gnomon.intake.writing import write_table
 from gnomon.suites.episode import layout
-from gnomon.suites.episode.given import LABELS, SEPARATOR
+from gnomon.suites.episode.folders import LABELS
+from gnomon.suites.episode.given import SEPARATOR
 from gnomon.suites.episode.options import SEED, SimulateOptions, TemplateOptions
 from gnomon.suites.episode.predictions import read_truth
 from gnomon.suites.episode.simulate import simulate

@@ -15,7 +15,7 @@ from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
-from gnomon.intake.shards import is_folder
+from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import check_names, named
 from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
@@ -51,9 +51,10 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         perfboard.check(
             options.export_perfboard, [*options.truth, *(path for _, path in map(named, options.predictions))]
         )
-    cases = files.read_truth(*options.truth)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
+    refuse_folders(path for _, path in sources)
+    cases = files.read_truth(*options.truth)
     systems = [System(name, path, results_of(path, cases, options.missing)) for name, path in sources]
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     found = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]

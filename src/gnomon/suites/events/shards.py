@@ -5,12 +5,15 @@ several, the truth as JSON. The id of a recording that its file does not name is
 frames (``.npy``) holds an integer per frame on both sides (:mod:`gnomon.suites.events.frames`); it is one recording,
 called by the name of the shard. The tag ``folder`` is the folder a shard is in: that of frames is their group, where
 every shard is in one, and ``--group folder`` makes it that of others.
+
+Of a shard without predictions that is left out (``--missing skip``) the truth is read all the same, as where all
+recordings are in one file.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +25,7 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import GnomonError, InputError, some
 from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
+from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.intake import shards
 from gnomon.intake.sources import check_names, named
 from gnomon.runs import parts
@@ -41,7 +44,9 @@ SETTINGS = ("group", "slice", "variant", "missing", "background")
 OFFERS = ("--missing empty or --missing skip", "")
 FOLDER = "folder"
 CASES, TAGS = "cases", "tags"
-"""Facts of a part: ids of all cases of the truth, and values of tags that may be groups, by case that was scored."""
+"""Facts of a part: ids of all cases of the truth, scored or not, and their values of tags that may be groups."""
+NAMES = (frames.NAMES,)
+"""Files beside shards that are known."""
 
 
 @dataclass(frozen=True)
@@ -65,14 +70,16 @@ def score(options: ScoreOptions) -> Job:
         raise InputError("--export-perfboard holds all recordings in one file: give files, not a folder of shards")
     (folder,) = options.truth
     truth, meaning = _truth(folder)
+    beside = [*shards.others(folder, TRUTHS)]
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
     given = []
     for system, path in sources:
         if not shards.is_folder(path):
             raise InputError(f"{path}: expected a folder of shards, as the truth {folder} is one")
-        found = shards.listed(path, (frames.SUFFIX,) if meaning else RESULTS)
-        given.append(Given(system, path, shards.paired(truth, found, path, missing=options.missing, offers=OFFERS)))
+        suffixes = (frames.SUFFIX,) if meaning else RESULTS
+        pairs = shards.paired(truth, shards.listed(path, suffixes), path, missing=options.missing, offers=OFFERS)
+        given.append(Given(system, path, pairs, [*beside, *shards.others(path, suffixes, NAMES)]))
     settings = {name: getattr(options, name) for name in SETTINGS} | {"frames": meaning and meaning.record()}
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     return sharding.job(
@@ -80,7 +87,7 @@ def score(options: ScoreOptions) -> Job:
         given,
         settings,
         options,
-        lambda one, read, outcome: _evaluations(one, read, outcome, _Work(options, settings, list(truth), keeper)),
+        lambda one, read, outcome: _evaluations(one, read, outcome, _Work(options, settings, keeper)),
     )
 
 
@@ -97,7 +104,7 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     facts = {
         CASES: [case.id for case in shard.cases],
         TAGS: {
-            name: [case.tags[name] for case in scored]
+            name: [case.tags[name] for case in shard.cases]
             for name in candidates
             if all(name in case.tags for case in shard.cases)
         },
@@ -110,13 +117,17 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
 def _truth(folder: str) -> tuple[dict[str, Path], frames.Meaning | None]:
     """Return the shards of the truth, and what codes mean where they are frames."""
     found = shards.listed(folder, TRUTHS)
-    if not any(path.suffix == frames.SUFFIX for path in found.values()):
+    if not any(_framed(path) for path in found.values()):
         return found, None
     kept = {name: path for name, path in found.items() if path != Path(folder, frames.NAMES)}
-    others = [path.name for path in kept.values() if path.suffix != frames.SUFFIX]
+    others = [path.name for path in kept.values() if not _framed(path)]
     if others:
         raise InputError(f"{folder}: frames beside other files ({some(others)}): keep one kind")
     return kept, frames.read_meaning(folder)
+
+
+def _framed(path: Path) -> bool:
+    return path.suffix.lower() == frames.SUFFIX
 
 
 def _read(arguments: Mapping[str, Any], name: str, truth: Path, predictions: str | None) -> _Shard:
@@ -130,7 +141,7 @@ def _files(arguments: Mapping[str, Any], name: str, truth: Path, predictions: st
         replace(case, tags={**({FOLDER: folder} if folder else {}), **case.tags})
         for case in files.read_truth(truth, name=name)
     ]
-    results: scoring.Results = {case.id: () for case in cases}
+    results: scoring.Results = {} if arguments["missing"] == "skip" else {case.id: () for case in cases}
     if predictions is not None:
         results = scoring.results_of(predictions, cases, arguments["missing"])
     system = scoring.System("", predictions or "", results)
@@ -155,65 +166,70 @@ def _frames(arguments: Mapping[str, Any], name: str, truth: Path, predictions: s
     case = files.TruthCase(name, truth, window, (), {FOLDER: folder} if folder else {}, Zone(), None, {})
     told = {"true": true.classes, "longest": len(true)}
     content = fingerprint([runs.digest, meaning.record()])
-    return _Shard([case], [Recording(case, true, returned)], told, content, fingerprint([digest, meaning.record()]))
+    skipped = predictions is None and arguments["missing"] == "skip"
+    scored = [] if skipped else [Recording(case, true, returned)]
+    return _Shard([case], scored, told, content, fingerprint([digest, meaning.record()]))
 
 
 @dataclass(frozen=True)
 class _Work:
-    """What was asked for, the shards that the truth has, and who keeps recordings to look at."""
+    """What was asked for, and who keeps recordings to look at."""
 
     options: ScoreOptions
     settings: Mapping[str, Any]
-    names: Sequence[str]
     keeper: exhibits.Keeper
 
 
-def _evaluations(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, work: _Work) -> list[Evaluation]:
+def _evaluations(given: Given, stored: Stored, outcome: Outcome, work: _Work) -> list[Evaluation]:
     """Fold the parts of a system."""
-    options = work.options
-    if not read:
-        raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
-    _check_ids(read)
-    facts = tallying.joined([part.facts for _, part in read])
-    level = _level([part for _, part in read], options.group)
-    own = [_grouped(part, level) for _, part in read]
+    options, read = work.options, list(stored)
+    every = {name: part.facts for name, part in read} | stored.alone
+    _check_ids(every)
+    facts = tallying.joined(list(every.values()))
+    level = _level(list(every.values()), options.group)
+    groups = {case: group for own in every.values() for case, group in _groups(own, level)}
+    own = [_grouped(part, groups, level) for _, part in read]
     if facts["longest"] > tallying.MOST_EDITED:
         own = [tallying.without_edits(part) for part in own]
     whole = parts.folded(own)
+    if not len(whole.roster):
+        raise InputError(f"{given.where}: no recording of the truth has results: nothing can be scored")
     whole = replace(whole, ledgers=summaries.settled(whole.ledgers, ranked=facts["ranked"]))
-    truth = [case for _, part in read for case in part.facts[CASES]]
-    covered = scoring.coverage(truth, whole.roster, options)
+    covered = scoring.coverage([case for own in every.values() for case in own[CASES]], whole.roster, options)
+    data = sharding.content(given, every, stored)
     content = {
-        "data": fingerprint(
-            [sharding.content(read), level, sorted(zip(whole.roster.ids, whole.roster.groups, strict=True))]
-        ),
-        "table": sharding.table(read),
-        "coverage": sharding.covered(covered, given, work.names, read, outcome),
+        "data": fingerprint([data, level, sorted(groups.items())]),
+        "table": sharding.table({name: part.facts for name, part in read}),
+        "coverage": sharding.covered(covered, given, stored, outcome, options.missing),
     }
     made = scoring.evaluations(whole, facts, given.system, given.where, options)
     look = _looker(given, read, whole.roster, work.settings)
     return [replace(one, **content, files=work.keeper.files(whole.roster.ids, look, one.tallies)) for one in made]
 
 
-def _check_ids(read: Sequence[tuple[str, Part]]) -> None:
+def _check_ids(facts: Mapping[str, Mapping[str, Any]]) -> None:
     owner: dict[str, str] = {}
-    for name, part in read:
-        for case in part.facts[CASES]:
+    for name, own in facts.items():
+        for case in own[CASES]:
             if owner.setdefault(case, name) != name:
                 raise InputError(f"case {case!r} is in the shards {owner[case]} and {name}; give each case its own id")
 
 
-def _level(read: Sequence[Part], asked: str) -> str:
-    known = (name for name in (*scoring.SUBJECTS, FOLDER) if all(name in part.facts[TAGS] for part in read))
+def _level(facts: Sequence[Mapping[str, Any]], asked: str) -> str:
+    known = (name for name in (*scoring.SUBJECTS, FOLDER) if all(name in own[TAGS] for own in facts))
     return asked or next(known, scoring.RECORDING)
 
 
-def _grouped(part: Part, level: str) -> Part:
+def _groups(facts: Mapping[str, Any], level: str) -> Iterable[tuple[str, str]]:
+    """Return the cases of the truth of a shard, each with its group."""
+    groups = facts[CASES] if level == scoring.RECORDING else facts[TAGS][level]
+    return zip(map(files.called, facts[CASES]), groups, strict=True)
+
+
+def _grouped(part: Part, groups: Mapping[str, str], level: str) -> Part:
     """Return a part whose cases have the groups of a level."""
-    if level == scoring.RECORDING:
-        return part
     roster = part.roster
-    return replace(part, roster=Roster(roster.ids, tuple(part.facts[TAGS][level]), roster.tags, level))
+    return replace(part, roster=Roster(roster.ids, tuple(groups[case] for case in roster.ids), roster.tags, level))
 
 
 def _looker(

@@ -115,16 +115,16 @@ class Truth:
     def _tasks(self) -> list[pa.Array]:
         """Return the metric and the dataset of every window."""
         sizes = [rows.stop - rows.start for rows in self.tasks.values()]
-        place = pa.array(np.repeat(np.arange(len(sizes)), sizes))
-        return [pa.array(names, pa.string()).take(place) for names in zip(*self.tasks, strict=True)]
+        place = pa.array(np.repeat(np.arange(len(sizes)), sizes), pa.int64())
+        return [pa.array([task[side] for task in self.tasks], pa.string()).take(place) for side in (0, 1)]
 
 
-def read_truth(options: ScoreOptions) -> Truth:
-    """Read the truth table."""
+def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
+    """Read the truth table; one without rows is an error, unless it may be ``empty``."""
     source = Source("truth", options.truth)
     table = table_of(source.content, text=(*TRUTH, "metric"), name="truth")
     columns = _columns(table, source.where, TRUTH)
-    if not table.num_rows:
+    if not table.num_rows and not empty:
         raise InputError(f"{source.where}: no rows: expected one for every window")
     has_metric = "metric" in table.column_names
     if has_metric:
@@ -142,7 +142,7 @@ def read_truth(options: ScoreOptions) -> Truth:
         rows = rows[natural_order(columns["id"].take(pa.array(rows)))]
         tasks[task] = slice(begin, begin := begin + len(rows))
         order.append(rows)
-    whole = pa.array(np.concatenate(order))
+    whole = pa.array(np.concatenate([*order, np.zeros(0, np.int64)]))
     ids, labels, subjects, recordings = (columns[name].take(whole) for name in TRUTH[:-1])
     _distinct_truth(ids, tasks, source.where)
     return Truth(source, tasks, ids, labels, subjects, recordings, has_metric)

@@ -20,7 +20,7 @@ from gnomon.core.protocol import Protocol
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
-from gnomon.intake.shards import is_folder
+from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.texts import natural_ranks
 from gnomon.measures.classification import tally_cases
@@ -67,8 +67,9 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         from gnomon.suites.har import shards
 
         return shards.score(options)
-    truth = read_truth(options)
     sources = systems(options.predictions, "id")
+    refuse_folders(source.content for source in sources)
+    truth = read_truth(options)
     data = truth.fingerprint()
     found = []
     for source in sources:

@@ -1,8 +1,8 @@
 """Folders of shards: tables of windows, tallied one at a time.
 
-A shard (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.npz``) is read and aligned by metric, dataset and id, like a
-file that is given alone; a window is in one shard. All shards of the truth have a column ``metric``,
-or none has.
+A shard (:data:`gnomon.intake.tables.SUFFIXES`) is read and aligned by metric, dataset and id, like a file that is given
+alone; a window is in one shard, and one without windows holds nothing. All shards of the truth have a column
+``metric``, or none has.
 
 Under zs-closed, scores over training labels are masked to what the whole truth of a dataset holds, so its labels are
 read before, one shard after another; one that cannot be read fails in its own cell.
@@ -11,7 +11,7 @@ read before, one shard after another; one that cannot be read fails in its own c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,22 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import natural_key
 from gnomon.engine import sharding
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
+from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
-from gnomon.intake.tables import read_table
+from gnomon.intake.tables import SUFFIXES, read_table
 from gnomon.intake.texts import hashes
 from gnomon.runs import once, parts
 from gnomon.runs.content import table_digest
-from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.suites.har import export, scoring
 from gnomon.suites.har.counted import Counted
+from gnomon.suites.har.metrics import family
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.predictions import CLOSED, read_answers, read_truth
 from gnomon.suites.har.predictions import TRUTH as COLUMNS
 from gnomon.suites.har.vocabulary import TEST_LABELS, asked_of
 
-SUFFIXES = (".parquet", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
 SETTINGS = ("metric", "text_aligned", "missing")
 """Options that a part depends on."""
 OFFERS = ("--missing wrong or --missing skip", "")
@@ -49,23 +48,20 @@ KEYS = ("id", "dataset", "metric", "label")
 def score(options: ScoreOptions) -> Job:
     """Plan a cell per shard and system."""
     truth = shards.listed(options.truth, SUFFIXES)
-    given = []
+    others, given = shards.others(options.truth, SUFFIXES), []
     for source in systems(options.predictions, "id"):
         if not shards.is_folder(source.content):
             raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
         found = shards.listed(source.content, SUFFIXES)
-        # Labels of the truth count even where windows are left out, so that a shard without predictions is read, too.
-        missing = "wrong" if options.missing == "skip" else options.missing
-        pairs = shards.paired(truth, found, source.where, missing=missing, offers=OFFERS)
-        given.append(Given(source.name, source.where, pairs))
+        pairs = shards.paired(truth, found, source.where, missing=options.missing, offers=OFFERS)
+        given.append(Given(source.name, source.where, pairs, [*others, *shards.others(source.content, SUFFIXES)]))
     settings = {name: getattr(options, name) for name in SETTINGS} | _surveyed(truth, options)
     job = sharding.job(
         "gnomon.suites.har.shards:tally",
         given,
         settings,
         options,
-        lambda one, read, outcome: _evaluation(one, read, outcome, options),
-        lazily=True,
+        lambda one, read, outcome: [_evaluation(one, read, outcome, options)],
     )
 
     def assembled(outcome: Outcome) -> Sequence[Evaluation]:
@@ -111,7 +107,7 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     paths = arguments["paths"]
     given: dict[str, Any] = {name: arguments[name] for name in SETTINGS}
     options = ScoreOptions(truth=paths["truth"], predictions=(), **given)
-    truth = replace(read_truth(options), elsewhere=arguments["labels"])
+    truth = replace(read_truth(options, empty=True), elsewhere=arguments["labels"])
     if truth.has_metric != arguments["with_metric"]:
         has = "a column 'metric', which other shards of the truth do not have"
         lacks = "no column 'metric', which other shards of the truth have"
@@ -130,36 +126,21 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     parts.write(replace(scoring.tallied(answers), facts=facts), out)
 
 
-def _evaluation(given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions) -> Evaluation:
+def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOptions) -> Evaluation:
     """Fold the parts of a system."""
-    if not read:
-        raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
-    sharding.check_once(given, outcome, lambda path: read_truth(replace(options, truth=str(path))).names())
-    about: list[tuple[str, Part]] = []
-
-    def every() -> Iterator[Part]:
-        for name, part in read:
-            about.append((name, replace(part, tallies={}, ledgers={})))
-            yield part
-
-    whole = parts.gathered(every(), COUNTED)
-    tasks = _tasks([part.facts for _, part in about], given.where)
-    lacking = sum(predictions is None for _, _, predictions in given.shards)
+    sharding.check_once(given, outcome, lambda path: read_truth(replace(options, truth=str(path)), empty=True).names())
+    whole, facts = sharding.gathered(read, COUNTED)
+    every = [*facts.values(), *read.alone.values()]
+    tasks = _tasks(every, given.where)
     asked = {(task.metric, task.dataset) for task in tasks}
+    tasks = [task for task in tasks if family(task.metric, [task.dataset], "native") in whole.tallies]
     if not outcome.complete:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
-    seen = scoring.Seen(sum(part.facts["windows"] for _, part in about), asked, sharding.content(about))
+    seen = scoring.Seen(sum(own["windows"] for own in every), asked, sharding.content(given, facts, read))
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.judged(whole, tasks, seen, truth, source, options)
-    complete = bool(made.coverage["complete"]) and outcome.complete
-    coverage = {
-        **made.coverage,
-        "complete": complete,
-        "shards": {"truth": len(given.shards), "scored": len(read), "without predictions": lacking},
-    }
-    # Where windows are lacking and no cell is, the cells are not what makes it partial.
-    cells = {"cells": outcome.coverage()} if complete or not outcome.complete else {}
-    return replace(made, table=sharding.table(about), coverage={**coverage, **cells})
+    coverage = sharding.covered(made.coverage, given, read, outcome, options.missing)
+    return replace(made, table=sharding.table(facts), coverage=coverage)
 
 
 def _tasks(every: Sequence[Mapping[str, Any]], where: str) -> list[Counted]:

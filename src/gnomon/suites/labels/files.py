@@ -64,13 +64,13 @@ class Aligned:
     extra: int
 
 
-def read_truth(options: ScoreOptions) -> Truth:
-    """Read the truth table."""
+def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
+    """Read the truth table; one without rows is an error, unless it may be ``empty``."""
     source = Source("truth", options.truth)
     group = options.group or GROUP
     table = table_of(source.content, text=(ID, LABEL, group, *options.slice), name="truth")
     _need(table, source, (ID, LABEL, *((options.group,) if options.group else ()), *options.slice))
-    if not table.num_rows:
+    if not table.num_rows and not empty:
         raise InputError(f"{source.where}: no rows: expected at least one row with {ID} and {LABEL}")
     ids = _filled(table, source, ID)
     if not _rising(ids):

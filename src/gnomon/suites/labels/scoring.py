@@ -18,7 +18,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
-from gnomon.intake.shards import is_folder
+from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
@@ -39,8 +39,9 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         from gnomon.suites.labels import shards
 
         return shards.score(options)
-    truth = files.read_truth(options)
     sources = systems(options.predictions, files.ID)
+    refuse_folders(source.content for source in sources)
+    truth = files.read_truth(options)
     aligned = [files.read_predictions(source, truth, options) for source in sources]
     for predictions in aligned:
         if not predictions.given.any():

@@ -1,9 +1,12 @@
 """Folders of shards: tables, tallied one at a time, or plain arrays of class codes, two at a time.
 
-A shard of tables (``.parquet``, ``.csv``, ``.tsv``, ``.jsonl``, ``.npz``) is read and aligned by id, like a file that
-is given alone; an id is in one shard. A shard of codes (``.npy``) holds an integer per sample on both
+A shard of tables (:data:`gnomon.intake.tables.SUFFIXES`) is read and aligned by id, like a file that is given alone; an
+id is in one shard. A shard of codes (``.npy``) holds an integer per sample on both
 sides, in the same order; its group is the folder it is in, or itself where it is in none. ``classes.json`` beside the
 truth names the codes: a list of names, or ``{"classes": [...], "ignore": CODE}``.
+
+Of a shard without predictions that is left out (``--missing skip``) the truth is read all the same: its classes are
+among those of the truth, as where all rows are in one file. A shard in which there are no rows holds nothing.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.engine import sharding
 from gnomon.engine.begun import stopping
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given
-from gnomon.intake import shards
+from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given, Stored
+from gnomon.intake import shards, tables
 from gnomon.intake.documents import read_json
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.texts import hashes
@@ -37,8 +40,9 @@ from gnomon.suites.labels import files, scoring
 from gnomon.suites.labels.options import ScoreOptions
 
 CODES = ".npy"
-SUFFIXES = (CODES, ".parquet", ".npz", ".csv", ".csv.gz", ".tsv", ".tsv.gz", ".jsonl", ".jsonl.gz")
+SUFFIXES = (CODES, *tables.SUFFIXES)
 NAMES = "classes.json"
+COUNTED = ("truth", "predicted", "count")
 SETTINGS = ("group", "slice", "missing", "extra", "separator")
 """Options that a part depends on."""
 
@@ -46,19 +50,20 @@ SETTINGS = ("group", "slice", "missing", "extra", "separator")
 def score(options: ScoreOptions) -> Job:
     """Plan a cell per shard and system."""
     truth = shards.listed(options.truth, SUFFIXES)
-    tables = [path.name for path in truth.values() if not path.name.endswith(CODES)]
-    codes = not tables
-    if tables and len(tables) < len(truth):
-        raise InputError(f"{options.truth}: arrays of codes beside tables ({some(tables)}): keep one kind")
+    plain = [path.name for path in truth.values() if not _coded(path)]
+    codes = not plain
+    if plain and len(plain) < len(truth):
+        raise InputError(f"{options.truth}: arrays of codes beside tables ({some(plain)}): keep one kind")
     if codes and (options.slice or options.group or options.separator):
         raise InputError("arrays of codes have no columns: give tables for --slice, --group and --separator")
-    given = []
+    others, given = shards.others(options.truth, SUFFIXES, (NAMES,)), []
     for source in systems(options.predictions, files.ID):
         if not shards.is_folder(source.content):
             raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
         found = shards.listed(source.content, SUFFIXES)
         pairs = shards.paired(truth, found, source.where, missing=options.missing, extra=options.extra)
-        given.append(Given(source.name, source.where, pairs))
+        beside = shards.others(source.content, SUFFIXES, (NAMES,))
+        given.append(Given(source.name, source.where, pairs, [*others, *beside]))
     settings = {name: getattr(options, name) for name in SETTINGS} | {
         "names": _names(Path(options.truth)) if codes else None
     }
@@ -67,16 +72,21 @@ def score(options: ScoreOptions) -> Job:
         given,
         settings,
         options,
-        lambda one, read, outcome: _evaluation(one, read, outcome, options, list(truth)),
+        lambda one, read, outcome: [_evaluation(one, read, outcome, options)],
         threaded=codes,
     )
+
+
+def _coded(path: Path) -> bool:
+    """Say whether a shard is an array of codes, in whatever case its suffix is."""
+    return path.suffix.lower() == CODES
 
 
 def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Tally one shard; a cell of the engine."""
     del needs
     truth, predictions = Path(arguments["paths"]["truth"]), arguments["paths"]["predictions"]
-    if truth.name.endswith(CODES):
+    if _coded(truth):
         parts.write(_codes(arguments, truth, predictions), out)
     else:
         parts.write(_tables(arguments, truth, predictions, out), out)
@@ -85,12 +95,14 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
 def _tables(arguments: Mapping[str, Any], truth: Path, predictions: str | None, out: Path) -> Part:
     given: dict[str, Any] = {name: tuple(v) if isinstance(v := arguments[name], list) else v for name in SETTINGS}
     options = ScoreOptions(truth=str(truth), predictions=(), **given)
-    read = files.read_truth(options)
+    read = files.read_truth(options, empty=True)
     empty = pa.table({files.ID: pa.array([], pa.string()), files.LABEL: pa.array([], read.labels.type)})
     source = Source(arguments["shard"], predictions if predictions is not None else empty)
     aligned = files.read_predictions(source, read, options)
     once.write(hashes(read.ids), out)
     part = scoring.tallied(read, aligned, options)
+    if not len(read):  # whether it would hold labels or sets of them cannot be told
+        part = replace(part, tallies={}, ledgers={})
     digests = {TRUTH: part.facts["truth"], PREDICTIONS: table_digest(scoring.scored(read, aligned))}
     return replace(part, facts={**part.facts, "coded": False, **digests})
 
@@ -103,6 +115,7 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
     found = streaming.count(*sides, ignore=names.get("ignore"), stop=stopping())
     classes = _classes(found.table, names.get("classes"), truth, predictions)
     table = _sized(found.table, len(classes))
+    true = table.sum(axis=1) > 0
     missing = int(table[:, 0].sum())
     if arguments["missing"] == "skip":
         table[:, 0] = 0
@@ -112,7 +125,7 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
         )
     tallies, ledger = _counts(table, classes)
     group = arguments["shard"].rpartition("/")[0] or arguments["shard"]
-    used = table.sum(axis=1) > 0, table[:, 1:].sum(axis=0) > 0
+    predicted = table[:, 1:].sum(axis=0) > 0
     rows = {
         "truth": int(found.table.sum()),
         "scored": int(table.sum()),
@@ -121,16 +134,23 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
     }
     facts = {
         "sets": False,
-        "true_classes": [name for name, is_used in zip(classes, used[0], strict=True) if is_used],
-        "predicted_classes": [name for name, is_used in zip(classes, used[1], strict=True) if is_used],
+        "true_classes": [name for name, is_used in zip(classes, true, strict=True) if is_used],
+        "predicted_classes": [name for name, is_used in zip(classes, predicted, strict=True) if is_used],
         "grouped": True,
         "coded": True,
         "rows": rows,
         TRUTH: found.truth,
         PREDICTIONS: found.predictions,
     }
-    roster = Roster((group,), (group,), level="group")
-    return Part(roster, {"classification": tallies}, {"confusion": ledger}, facts)
+    part = Part(Roster((group,), (group,), level="group"), {"classification": tallies}, {"confusion": ledger}, facts)
+    return part if rows["scored"] else _nothing(part)
+
+
+def _nothing(part: Part) -> Part:
+    """Return a part without its cases, of which no row was scored."""
+    none = np.zeros(0, np.int64)
+    tallies = {name: own.take(none) for name, own in part.tallies.items()}
+    return replace(part, roster=part.roster.take(none), tallies=tallies, ledgers={})
 
 
 def _classes(table: Array, names: Sequence[str] | None, truth: Path, predictions: str | None) -> tuple[str, ...]:
@@ -189,36 +209,42 @@ def _names(folder: Path) -> dict[str, Any] | None:
     return {"classes": names, "ignore": ignore}
 
 
-def _evaluation(
-    given: Given, read: Sequence[tuple[str, Part]], outcome: Outcome, options: ScoreOptions, names: Sequence[str]
-) -> Evaluation:
+def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOptions) -> Evaluation:
     """Fold the parts of a system."""
-    if not read:
-        raise InputError(f"{given.where}: no shard could be scored; the first: {next(iter(outcome.missing.values()))}")
-    every = [part.facts for _, part in read]
-    grouped = {facts["grouped"]: name for (name, _), facts in zip(read, every, strict=True)}
-    if len(grouped) > 1:
-        raise InputError(
-            f"{options.truth}: shard {grouped[True]!r} has a column {files.GROUP!r} and {grouped[False]!r} has none; "
-            "give it in all of them, or in none"
-        )
-    if not any(facts["coded"] for facts in every):
-        sharding.check_once(given, outcome, lambda path: files.read_truth(replace(options, truth=str(path))).ids)
-    whole = parts.folded([part for _, part in read], {"confusion": ("truth", "predicted", "count")})
-    facts = {
-        "sets": every[0]["sets"],
-        "grouped": every[0]["grouped"],
-        **{key: _union([facts[key] for facts in every]) for key in ("true_classes", "predicted_classes")},
-        "rows": {name: sum(facts["rows"][name] for facts in every) for name in every[0]["rows"]},
+    whole, facts = sharding.gathered(read, COUNTED)
+    every = [*facts.values(), *read.alone.values()]
+    filled = [own for own in every if own["rows"]["truth"]]
+    _check_groups({name: own for name, own in facts.items() if own in filled}, str(options.truth))
+    if not any(own["coded"] for own in every):
+        sharding.check_once(given, outcome, lambda path: _ids(path, options))
+    if not len(whole.roster):
+        raise InputError(f"{given.where}: no id of the truth has a prediction: nothing can be scored")
+    known = {
+        **{key: filled[0][key] for key in ("sets", "grouped")},
+        **{key: _union([own[key] for own in every]) for key in ("true_classes", "predicted_classes")},
+        "rows": {name: sum(own["rows"][name] for own in every) for name in every[0]["rows"]},
     }
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
-    made = scoring.evaluation(whole, facts, truth, source, options)
+    made = scoring.evaluation(whole, known, truth, source, options)
     return replace(
         made,
-        data=sharding.content(read),
-        table=sharding.table(read),
-        coverage=sharding.covered(made.coverage, given, names, read, outcome),
+        data=sharding.content(given, facts, read),
+        table=sharding.table(facts),
+        coverage=sharding.covered(made.coverage, given, read, outcome, options.missing),
     )
+
+
+def _ids(path: Path, options: ScoreOptions) -> pa.Array:
+    return files.read_truth(replace(options, truth=str(path)), empty=True).ids
+
+
+def _check_groups(facts: Mapping[str, Mapping[str, Any]], where: str) -> None:
+    grouped = {own["grouped"]: name for name, own in facts.items()}
+    if len(grouped) > 1:
+        raise InputError(
+            f"{where}: shard {grouped[True]!r} has a column {files.GROUP!r} and {grouped[False]!r} has none; "
+            "give it in all of them, or in none"
+        )
 
 
 def _union(lists: Sequence[Sequence[str]]) -> list[str]:
