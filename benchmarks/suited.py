@@ -17,6 +17,8 @@ SCAN = 20_000
 """Most points of a scan."""
 BODY, SHORTEST = 94, 240
 """Joints of hands and body in a frame of an episode, and the fewest frames that have samples of every task."""
+GROUPS = 200
+"""Groups of a table of labels."""
 ACTIVITIES = ("jogging", "sitting", "standing", "walking")
 
 
@@ -40,7 +42,7 @@ def write_codes(folder: Path, number: int, size: int) -> int:
 
 
 def write_tables(folder: Path, number: int, size: int) -> int:
-    """Tables of id, label and group as parquet; predictions are in another order."""
+    """Tables of id, label and group as parquet; every group is in every shard, predictions are in another order."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -50,7 +52,7 @@ def write_tables(folder: Path, number: int, size: int) -> int:
     ids = pa.array([f"{number}-{row}" for row in range(size)])
     names = pa.array([f"class {code}" for code in range(CLASSES)])
     paths = sides(folder, number, ".parquet")
-    groups = pa.repeat(pa.scalar(f"group {number}"), size)
+    groups = pa.array([f"group {code}" for code in range(GROUPS)]).take(pa.array(rng.integers(0, GROUPS, size)))
     pq.write_table(pa.table({"id": ids, "label": names.take(pa.array(truth)), "group": groups}), paths[0])
     pq.write_table(pa.table({"id": ids.take(pa.array(order)), "label": names.take(pa.array(said[order]))}), paths[1])
     return size

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core.errors import InputError
-from gnomon.engine import sharding
+from gnomon.engine import folding, sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake import shards, tables
@@ -66,14 +66,14 @@ def score(sources: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
         path, found = systems[name]
         system, own = System(name, path, {}, scoring.known(Path(options.truth))), outcome.of(system=name)
         if not own.done and own.missing:
-            raise sharding.NothingScoredError.of(shown(path), own, "scene")
+            raise folding.NothingScoredError.of(shown(path), own, "scene")
         alone = _described(where, found, system.name, own)
-        left = sharding.left_alone(_others(path, found))
+        left = folding.left_alone(_others(path, found))
         made = [_evaluation(system, variant, list(where), found, own, alone, options) for variant in variants]
         return [replace(item, findings=(*item.findings, *left)) for item in made]
 
     def assembled(outcome: Outcome) -> list[Evaluation]:
-        made = sharding.for_each(systems, lambda name: evaluated(name, outcome))
+        made = folding.for_each(systems, lambda name: evaluated(name, outcome))
         if options.export_indoorcd:
             indoorcd.write(options.export_indoorcd, made)
         return [replace(item, findings=(*scoring.gaps(notes), *item.findings)) for item in made]
@@ -252,13 +252,13 @@ def _evaluation(
     given = [shard for shard in found if shard.path is not None]
     counts = {"given": len(given), "scored": sum(_named(system.name, shard) in read for shard in given)}
     missing = [scene for scene in scenes if scene not in done]
-    cells = sharding.cells(outcome, complete=not missing and outcome.complete)
+    cells = folding.cells(outcome, complete=not missing and outcome.complete)
     coverage = {"policy": {"missing": options.missing}, "shards": counts, **cells}
     seen = Seen(scenes, missing, content.fingerprint(described), coverage)
     made = book.evaluation(whole, {"told": told, "seconds": _times(facts)}, system, seen)
     return replace(
         made,
-        table=sharding.table(
+        table=folding.table(
             {shard.name: read[cell].facts for shard in found if (cell := _named(system.name, shard)) in read},
             "predictions",
         ),

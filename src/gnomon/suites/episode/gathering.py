@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Tallies
-from gnomon.engine import sharding
+from gnomon.engine import folding
 from gnomon.engine.job import Outcome
 from gnomon.intake.sources import Source
 from gnomon.runs import parts
@@ -55,14 +55,14 @@ def evaluation(
     ground: Ground, given: Given, outcome: Outcome, options: ScoreOptions, keeper: exhibits.Keeper
 ) -> Evaluation:
     """Put the parts of a system together."""
-    read, where = sharding.Stored(list(outcome.done.items())), given.source.where
+    read, where = folding.Stored(list(outcome.done.items())), given.source.where
     told = [dict(part.facts) for _, part in read]
     _check_lost([(task, episode) for one in told for task, episode in one["lost"]], where)
     facts = [fact for one in told for fact in one["tasks"]]
     answered = {fact["task"] for fact in facts}
     if not answered:
         if outcome.missing:
-            raise sharding.NothingScoredError.of(where, outcome)
+            raise folding.NothingScoredError.of(where, outcome)
         raise InputError(f"{where}: no test sample is answered: nothing can be scored")
     by_task = {task: [fact for fact in facts if fact["task"] == task] for task in possible(ground, answered, where)}
     rows = _rows(outcome.done.values(), told, list(ground.content))
@@ -80,7 +80,7 @@ def evaluation(
     found = findings(ground, where, {*answered, *given.tried}, classes, missing)
     cleared = _cleared(read, [task for task, own in by_task.items() if any(fact["left_out"] for fact in own)])
     said = {task: _said(own, cleared.get(task)) for task, own in by_task.items()}
-    ground = replace(ground, findings=(*ground.findings, *found, *sharding.left_alone(given.others)))
+    ground = replace(ground, findings=(*ground.findings, *found, *folding.left_alone(given.others)))
     return assembled(ground, given.source.name, _tallied(ground, read, by_task, rows), said, about, keeper)
 
 
@@ -103,12 +103,12 @@ def _coverage(
         "samples": {"truth": asked, "scored": scored, "missing": sum(fact["missing"] for fact in every)},
         "tasks": {"asked": list(ground.tasks), "answered": list(by_task)},
         "shards": {"given": len(given.cells), "scored": sum(cell in outcome.done for cell in given.cells)},
-        **sharding.cells(outcome, complete=complete),
+        **folding.cells(outcome, complete=complete),
     }
 
 
 def _tallied(
-    ground: Ground, read: sharding.Stored, by_task: Mapping[str, Sequence[Facts]], rows: Mapping[str, pa.Table]
+    ground: Ground, read: folding.Stored, by_task: Mapping[str, Sequence[Facts]], rows: Mapping[str, pa.Table]
 ) -> dict[str, Tallied]:
     """Put what parts hold onto the cases of the ground, by task."""
     whole = parts.placed(lambda: (part for _, part in read), ground.roster, lambda name: not name.startswith(CLEAR))
@@ -152,7 +152,7 @@ def _rows(folders: Iterable[Path], told: Sequence[Mapping[str, Any]], episodes: 
     }
 
 
-def _cleared(read: sharding.Stored, tasks: Sequence[str]) -> dict[str, Tallies]:
+def _cleared(read: folding.Stored, tasks: Sequence[str]) -> dict[str, Tallies]:
     """Return the tallies of tasks without samples that overlap training; a shard in which none does has one kind."""
     families = {task: of_task(TASKS[task])[0].family for task in tasks}
     held: dict[str, list[Tallies]] = {task: [] for task in tasks}

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.core.errors import InputError, some
-from gnomon.engine import sharding
+from gnomon.engine import folding, sharding
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.store import Store
@@ -79,7 +79,7 @@ def score(sources: Sequence[Source], options: ScoreOptions) -> Job:
         keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits, list(places.values()), sound=False)
         ground = work.ground(Store(options.store_folder()))
         outcome = _readable(outcome, ground.left_out)
-        return sharding.for_each(
+        return folding.for_each(
             sources,
             lambda source: [evaluation(ground, known[source.name], outcome.of(system=source.name), options, keeper)],
         )

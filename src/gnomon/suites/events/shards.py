@@ -23,9 +23,9 @@ import numpy as np
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
 from gnomon.core.errors import GnomonError, InputError, some
-from gnomon.engine import sharding
+from gnomon.engine import folding, sharding
+from gnomon.engine.folding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.intake import shards
 from gnomon.intake.sources import check_names, named
 from gnomon.runs import parts
@@ -196,11 +196,11 @@ def _evaluations(given: Given, stored: Stored, outcome: Outcome, work: _Work) ->
         raise InputError(f"{given.where}: no recording of the truth has results: nothing can be scored")
     whole = replace(whole, ledgers=summaries.settled(whole.ledgers, ranked=facts["ranked"]))
     covered = scoring.coverage([case for own in every.values() for case in own[CASES]], whole.roster, options)
-    data = sharding.content(given, every, stored)
+    data = folding.content(given, every, stored)
     content = {
         "data": fingerprint([data, level, sorted(groups.items())]),
-        "table": sharding.table({name: part.facts for name, part in read}),
-        "coverage": sharding.covered(covered, given, stored, outcome, options.missing),
+        "table": folding.table({name: part.facts for name, part in read}),
+        "coverage": folding.covered(covered, given, stored, outcome, options.missing),
     }
     made = scoring.evaluations(whole, facts, given.system, given.where, options)
     look = _looker(given, read, whole.roster, work.settings)

@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import natural_key
-from gnomon.engine import sharding
+from gnomon.engine import folding, sharding
+from gnomon.engine.folding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.tables import SUFFIXES, read_table
@@ -129,18 +129,18 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
 def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOptions) -> Evaluation:
     """Fold the parts of a system."""
     sharding.check_once(given, outcome, lambda path: read_truth(replace(options, truth=str(path)), empty=True).names())
-    whole, facts = sharding.gathered(read, COUNTED)
+    whole, facts = folding.gathered(read, COUNTED)
     every = [*facts.values(), *read.alone.values()]
     tasks = _tasks(every, given.where)
     asked = {(task.metric, task.dataset) for task in tasks}
     tasks = [task for task in tasks if family(task.metric, [task.dataset], "native") in whole.tallies]
     if not outcome.complete:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
-    seen = scoring.Seen(sum(own["windows"] for own in every), asked, sharding.content(given, facts, read))
+    seen = scoring.Seen(sum(own["windows"] for own in every), asked, folding.content(given, facts, read))
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.judged(whole, tasks, seen, truth, source, options)
-    coverage = sharding.covered(made.coverage, given, read, outcome, options.missing)
-    return replace(made, table=sharding.table(facts), coverage=coverage)
+    coverage = folding.covered(made.coverage, given, read, outcome, options.missing)
+    return replace(made, table=folding.table(facts), coverage=coverage)
 
 
 def _tasks(every: Sequence[Mapping[str, Any]], where: str) -> list[Counted]:

@@ -23,10 +23,10 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies, natural_key
-from gnomon.engine import sharding
+from gnomon.engine import folding, sharding
 from gnomon.engine.begun import stopping
+from gnomon.engine.folding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.intake import shards, tables
 from gnomon.intake.documents import read_json
 from gnomon.intake.sources import Source, systems
@@ -211,7 +211,7 @@ def _names(folder: Path) -> dict[str, Any] | None:
 
 def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOptions) -> Evaluation:
     """Fold the parts of a system."""
-    whole, facts = sharding.gathered(read, COUNTED)
+    whole, facts = folding.gathered(read, COUNTED)
     every = [*facts.values(), *read.alone.values()]
     filled = [own for own in every if own["rows"]["truth"]]
     _check_groups({name: own for name, own in facts.items() if own in filled}, str(options.truth))
@@ -228,9 +228,9 @@ def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOpti
     made = scoring.evaluation(whole, known, truth, source, options)
     return replace(
         made,
-        data=sharding.content(given, facts, read),
-        table=sharding.table(facts),
-        coverage=sharding.covered(made.coverage, given, read, outcome, options.missing),
+        data=folding.content(given, facts, read),
+        table=folding.table(facts),
+        coverage=folding.covered(made.coverage, given, read, outcome, options.missing),
     )
 
 

@@ -20,9 +20,9 @@ from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
-from gnomon.engine import sharding
+from gnomon.engine import folding, sharding
+from gnomon.engine.folding import Given
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.sharding import Given
 from gnomon.intake import shards
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
@@ -129,7 +129,7 @@ def _evaluations(
             replace(
                 one,
                 data=fingerprint([[name, said["truth"]] for name, said in told]),
-                table=sharding.table(dict(told), "predictions"),
+                table=folding.table(dict(told), "predictions"),
                 coverage=coverage,
                 findings=merging.found(every, whole.ledgers[_key(place)], arm),
                 files=merging.clips([(folder / _key(place), names) for folder, names in renamed], most),
