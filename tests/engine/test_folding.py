@@ -21,7 +21,7 @@ def test_a_system_of_which_nothing_is_scored_takes_no_other_along():
         return [name]
 
     assert folding.for_each(["good", "bad", "other"], make) == ["good", "other"]
-    with pytest.raises(InputError, match="^folder: no shard could be scored; the first: one is broken$"):
+    with pytest.raises(InputError, match=r"^folder: no shard could be scored; the first: one is broken$"):
         folding.for_each(["bad"], make)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the parts of shards: they are folded, and a run records which shards there were and which are missing.
+"""What becomes of the parts of shards: they are folded, and a run records which there were and which are missing.
 
 A system of which nothing could be scored has no run, and takes no other along.
 """
