@@ -95,14 +95,15 @@ def _truths(
 ) -> dict[str, Mapping[str, Any]]:
     """Return the facts of the truth of shards that could not be scored, where it can be read without predictions.
 
-    A run in which a shard is missing is then known to be of the same data as one that has it.
+    A run in which a shard is missing is then known to be of the same data as one that has it. Where it cannot be read,
+    or there is no room for what is known of it, the run stands without.
     """
     found: dict[str, Mapping[str, Any]] = {}
     for name, truth, predictions in shards:
         paths = {"truth": os.path.abspath(truth), "predictions": None}
         if predictions is None or "missing" not in settings:
             continue
-        with tempfile.TemporaryDirectory(prefix="gnomon-") as folder, contextlib.suppress(InputError):
+        with contextlib.suppress(InputError, OSError), tempfile.TemporaryDirectory(prefix="gnomon-") as folder:
             arguments = {**settings, "missing": "skip", "shard": name, "paths": paths}
             load(function)(arguments, {}, Path(folder))
             found[name] = parts.read(Path(folder)).facts

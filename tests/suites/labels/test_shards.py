@@ -11,6 +11,7 @@ import tracemalloc
 from contextvars import copy_context
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -417,6 +418,19 @@ def test_a_run_without_a_shard_is_of_the_same_data_and_is_compared_on_what_both_
         gnomon.compare(mine, theirs)
     told = gnomon.compare(mine, theirs, common=True)
     assert "on 2 of 3 cases" in str(told)
+
+
+def test_without_room_for_the_truth_of_a_broken_shard_the_run_stands_without(codes, monkeypatch):
+    from gnomon.engine import sharding
+
+    def full(**_):
+        raise OSError(28, "No space left on device")
+
+    (codes / "said" / "ben" / "1.npy").write_bytes(b"broken")
+    monkeypatch.setattr(sharding, "tempfile", SimpleNamespace(TemporaryDirectory=full))
+    (run,) = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}).runs
+    assert run.coverage["rows"]["truth"] == run.coverage["rows"]["scored"] == 20000
+    assert not run.complete
 
 
 def test_rows_of_a_case_in_different_shards_are_not_taken_for_the_same(codes):
