@@ -217,10 +217,8 @@ def _described(
 
     Those of a cell that died are not read: what killed it may do so again.
     """
-    left = {
-        _named(system, shard): shard.scenes or () for shard in found if _named(system, shard) not in outcome.refused
-    }
-    known = {scene for scenes in left.values() for scene in scenes}
+    cells = {_named(system, shard): shard.scenes or () for shard in found}
+    known = {scene for cell, scenes in cells.items() if cell not in outcome.refused for scene in scenes}
     made = []
     for place in (place for scene, place in where.items() if scene not in known and outcome.refused):
         with contextlib.suppress(InputError):  # its cell says so
