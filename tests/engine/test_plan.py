@@ -2,6 +2,7 @@
 
 import pytest
 
+from gnomon.core.code_identity import identity_of
 from gnomon.core.errors import GnomonError
 from gnomon.engine.plan import Limits, Node, Plan
 
@@ -11,7 +12,20 @@ def test_key_depends_on_everything_but_names_labels_and_limits():
     assert Node("b", "m:f", {"x": 1}, labels={"system": "s"}, limits=Limits(retries=9)).key == base.key
     assert Node("a", "m:g", {"x": 1}).key != base.key
     assert Node("a", "m:f", {"x": 2}).key != base.key
-    assert Node("a", "m:f", {"x": 1}, revision="2").key != base.key
+    assert Node("a", "m:f", {"x": 1}, calls=("m:g",)).key != base.key
+
+
+def test_key_depends_on_the_code_of_the_function_and_of_what_it_calls(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def key(text, **more):
+        (tmp_path / "planned_work.py").write_text(text)
+        identity_of.cache_clear()
+        return Node("a", more.pop("function", "planned_work:f"), {"x": 1}, **more).key
+
+    assert key("a = 1\n") == key("a = 1\n") != key("a = 2\n")
+    called = {"function": "m:f", "calls": ("planned_work:g",)}
+    assert key("a = 1\n", **called) != key("a = 2\n", **called)
 
 
 def test_key_depends_on_what_is_needed_however_deep():

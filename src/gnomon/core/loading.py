@@ -5,18 +5,17 @@ Modules are looked for below the working folder first, which the path of an inst
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
 import importlib
 import importlib.util
-import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from gnomon.core.code_identity import files_imported_by, identity_of_object
 from gnomon.core.errors import InputError
 
 
@@ -36,46 +35,9 @@ def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str,
 
 
 def source_identity(name: str, kind: type[Any]) -> str:
-    """Return what the result of a class depends on besides its options: its name and the hash of its source.
-
-    The source is its file and the files beside it that it imports, directly or through one another; not what is
-    installed, and not data that the code may read.
-    """
+    """Return what the result of a class depends on besides its options: its name and the identity of its code."""
     where = _parts(name)[0]
-    path = Path(where if where.endswith(".py") else inspect.getfile(kind))
-    state = hashlib.sha256(path.read_bytes())
-    for other in neighbours(path):
-        state.update(hashlib.sha256(other.read_bytes()).digest())
-    return f"{kind.__qualname__}:{state.hexdigest()}"
-
-
-def neighbours(path: Path) -> list[Path]:
-    """Return the files in or below the folder of a source file that it imports, directly or through one another."""
-    found: dict[Path, None] = {}
-    waiting = [path.resolve()]
-    while waiting:
-        source = waiting.pop()
-        for name in _imported(source):
-            stem = source.parent.joinpath(*name.split("."))
-            for other in (stem.with_suffix(".py"), stem / "__init__.py"):
-                if other.is_file() and other not in found and other != path.resolve():
-                    found[other] = None
-                    waiting.append(other)
-    return sorted(found)
-
-
-def _imported(path: Path) -> Iterator[str]:
-    """Name the modules that a source file imports, relative ones without their points."""
-    try:
-        tree = ast.parse(path.read_bytes())
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (item.name for item in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            yield from filter(None, (base, *(f"{base}.{item.name}".lstrip(".") for item in node.names)))
+    return identity_of_object(kind, Path(where) if where.endswith(".py") else None)
 
 
 def _parts(name: str) -> tuple[str, str]:
@@ -95,7 +57,7 @@ def _from_file(path: str, what: str) -> Any:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # so that objects of its classes can be pickled
     folder = Path(path).resolve().parent
-    for other in neighbours(Path(path)):
+    for other in files_imported_by(Path(path)):
         _forget(".".join(other.relative_to(folder).with_suffix("").parts), other)
     try:
         with _first_on_path(folder):
@@ -105,10 +67,16 @@ def _from_file(path: str, what: str) -> Any:
     return module
 
 
+_imported: dict[Path, bytes] = {}
+
+
 def _forget(name: str, path: Path) -> None:
-    """Let a module be imported anew if another file's is known by its name."""
+    """Let a module be imported anew if another file's is known by its name, or if its file was changed."""
     known = getattr(sys.modules.get(name), "__file__", None)
-    if known is not None and Path(known).resolve() != path:
+    content = path.read_bytes()
+    changed = _imported.setdefault(path, content) != content
+    _imported[path] = content
+    if known is not None and (Path(known).resolve() != path or changed):
         del sys.modules[name]
 
 

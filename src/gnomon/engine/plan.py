@@ -1,9 +1,9 @@
 """A plan: a graph of artefacts and cells, each known by a key that hashes all that its result depends on.
 
 A node names a function (``module:function``) and plain arguments, so that a worker in another process can do it
-and so that its key can be computed before anything is done. The key hashes the function, its revision, the
-arguments and the keys of the nodes that it needs: the same work has the same key everywhere, and a change of
-data, parameters or seed anywhere below changes it.
+and so that its key can be computed before anything is done. The key hashes the function, the code that it depends on
+(:mod:`gnomon.core.code_identity`), the arguments and the keys of the nodes that it needs: the same work has the same
+key everywhere, and a change of code, data, parameters or seed anywhere below changes it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from gnomon.core.canonical import fingerprint
+from gnomon.core.code_identity import identity_of
 from gnomon.core.errors import GnomonError
 
 WHOLE = ("*",)
@@ -55,8 +56,8 @@ class Node:
         ``artefact`` (data, features, checkpoints) or ``cell`` (one scored combination).
     labels
         Variant, system, dataset, task, seed, ...: for tables and messages, not part of the key.
-    revision
-        Raised by its author when the function's meaning changes.
+    calls
+        Further functions, ``module:function``, that it calls by a name in its arguments; their code counts too.
     heavy
         Whether it takes much longer than starting a process; not part of its key.
     threaded
@@ -74,7 +75,7 @@ class Node:
     needs: Mapping[str, Node] = field(default_factory=dict)
     kind: Literal["artefact", "cell"] = "cell"
     labels: Mapping[str, str] = field(default_factory=dict)
-    revision: str = "1"
+    calls: tuple[str, ...] = ()
     context: Mapping[str, Any] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     heavy: bool = False
@@ -87,12 +88,17 @@ class Node:
         return WHOLE if self.kind == "cell" else self.read
 
     @cached_property
+    def code(self) -> dict[str, str]:
+        """Identities of the code that it depends on, by function."""
+        return {name: identity_of(name) for name in (self.function, *self.calls)}
+
+    @cached_property
     def key(self) -> str:
         """Hash of everything that the result depends on."""
         return fingerprint(
             {
                 "function": self.function,
-                "revision": self.revision,
+                "code": self.code,
                 "arguments": dict(self.arguments),
                 "needs": {role: node.key for role, node in self.needs.items()},
             }

@@ -8,19 +8,16 @@ the content that was scored has its fingerprint in the run. What was tallied by 
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError, some
 from gnomon.core.suite import load
 from gnomon.engine.folding import Given, NothingScoredError, Stored, for_each, left_alone
@@ -33,7 +30,6 @@ from gnomon.intake.texts import hashes
 from gnomon.runs import once, parts
 from gnomon.runs.run import Evaluation
 
-ROOMS = ("core", "intake", "numerics", "measures", "runs")
 LARGE = 256 << 20
 """Bytes of a shard from which it is worth a process of its own."""
 
@@ -129,7 +125,8 @@ def _node(
     return Node(
         _named(system, name),
         f"{__name__}:tally",
-        {**settings, "tally": function, "code": code(function), "shard": name, "known": known},
+        {**settings, "tally": function, "shard": name, "known": known},
+        calls=(function,),
         context={"paths": paths},
         labels={"system": system, "task": name},
         limits=options.limits(),
@@ -169,22 +166,3 @@ def check_once(given: Given, outcome: Outcome, texts: Callable[[Path], pa.Array]
                     f"{given.where}: the id {shown(text, 80)!r} is in more than one shard of the truth: {some(names)}; "
                     "give it in one of them"
                 )
-
-
-@cache
-def code(function: str) -> str:
-    """Return the hash of the code that a part depends on: that of its suite, and of the rooms below it."""
-    root = Path(__file__).parents[1]
-    package, *rest = function.partition(":")[0].split(".")
-    own = [root.joinpath(*rest[:2])] if package == root.name else _package(package)
-    folders = [*(root / room for room in ROOMS), *own]
-    files = [path for one in folders for path in (sorted(one.rglob("*.py")) if one.is_dir() else [one])]
-    return digest(path.read_bytes() for path in files)
-
-
-def _package(name: str) -> list[Path]:
-    """Return the folders of a package that is not ours, or the file of a module."""
-    found = importlib.util.find_spec(name)
-    if found is None or not (found.submodule_search_locations or found.origin):
-        raise InputError(f"{name}: no such package; is what scores these shards installed?")
-    return [Path(place) for place in found.submodule_search_locations or [str(found.origin)]]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
+import socket
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from gnomon.core.code_identity import identity_of, version_of
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load
 from gnomon.engine.begun import doing, stopping
@@ -29,12 +32,14 @@ class Order:
     needs: Mapping[str, str]
     fresh: str = ""
     """The command that wants it made afresh, once in every store; empty where what is stored will do."""
+    code: Mapping[str, str] = field(default_factory=dict)
+    """Identities of the code that its key stands for, by function."""
 
     @staticmethod
     def of(node: Node, fresh: str = "") -> Order:
         """Make the order of a node."""
         needs = {role: needed.key for role, needed in node.needs.items()}
-        return Order(node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh)
+        return Order(node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh, node.code)
 
 
 @dataclass(frozen=True)
@@ -57,10 +62,23 @@ def _where(error: BaseException) -> str:
     return f" ({os.path.basename(frames[-1].filename)}:{frames[-1].lineno})" if frames else ""
 
 
+def _check_code(order: Order) -> None:
+    """Refuse work where the code is not that of the order's key: the result would be stored as one of other code."""
+    for function, wanted in order.code.items():
+        if identity_of(function) != wanted:
+            packages = ", ".join(f"{name} {version_of(name)}" for name in ("gnomon", "numpy", "scipy", "numba"))
+            raise InputError(
+                f"{function}: this worker ({socket.gethostname()}: Python {platform.python_version()}, {packages}) has "
+                "other code or other versions of packages than the process that planned the work; install the same "
+                "versions of gnomon and of the packages that it uses on both, and start both again"
+            )
+
+
 def carry_out(store: Store, order: Order) -> Reply:
     """Do an order unless its result is there already; raises nothing but ``KeyboardInterrupt``."""
     start = time.perf_counter()
     try:
+        _check_code(order)
         with store.lock(order.key):
             if stopping().is_set():  # while it waited for the lock
                 raise KeyboardInterrupt

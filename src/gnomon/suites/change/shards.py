@@ -133,7 +133,6 @@ def _node(system: str, shard: Shard, where: Mapping[str, Place], options: ScoreO
             "exhibits": 0 if options.out == "none" else options.exhibits,
             "scenes": shard.scenes and list(shard.scenes),
             "known": known,
-            "code": sharding.code(TALLY),
         },
         context={
             "paths": [path and os.path.abspath(path) for path in paths],

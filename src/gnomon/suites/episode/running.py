@@ -10,20 +10,16 @@ left out and named in every run. A stream that is missing or damaged in part is 
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, MissingExtraError, some
-from gnomon.engine import torches
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.store import Store
@@ -197,25 +193,12 @@ def _resolved(options: RunOptions) -> Work:
     return Work(options, tuple(places), content, chosen, tasks, skip, left_out)
 
 
-def code(*rooms: str, shared: Sequence[ModuleType] = ()) -> str:
-    """Return the hash of the code of some modules and folders of this suite, and of modules that suites share."""
-    here, content = Path(__file__).parent, hashlib.sha256()
-    files = [Path(str(module.__file__)) for module in shared]
-    for room in rooms:
-        files += sorted((here / room).glob("*.py")) if (here / room).is_dir() else [here / f"{room}.py"]
-    for path in files:
-        content.update(path.read_bytes())
-    return content.hexdigest()[:16]
-
-
 class Nodes:
     """The nodes of a plan, made from what they depend on."""
 
     def __init__(self, work: Work) -> None:
         self.work = work
         self.node = partial(Node, limits=work.options.limits())
-        self.reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
-        self.answering = code("answers", "systems", "tasks", "heads", "_moving", shared=[torches])
 
     def features(self, place: layout.Place, variant: str) -> Node:
         """Artefact: the feature vectors of an episode."""
@@ -253,7 +236,6 @@ class Nodes:
             needs[f"features {place.id}"] = self.features(place, variant)
         arguments = {
             "system": name,
-            "code": self.answering,
             "task": task,
             "episodes": [place.id for place in work.places],
             **work.how(variant),
@@ -263,7 +245,7 @@ class Nodes:
         return self.node(f"{name} {task} ({variant})", f"{CELLS}:answer", arguments, needs, labels=labels, heavy=heavy)
 
     def _episode(self, place: layout.Place) -> dict[str, Any]:
-        return {"episode": place.id, "content": self.work.content[place.id], "code": self.reading}
+        return {"episode": place.id, "content": self.work.content[place.id]}
 
 
 def _assemble(

@@ -36,7 +36,7 @@ from gnomon.suites.episode.given import episode_of, read_unit, samples_of, unans
 from gnomon.suites.episode.ground import Ground
 from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.predictions import chosen_tasks, ground_of, read_of
-from gnomon.suites.episode.running import CELLS, built_by, checked_split, code, whole, words
+from gnomon.suites.episode.running import CELLS, built_by, checked_split, whole, words
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
@@ -190,7 +190,6 @@ class _Work:
                 "told": None if unit.told is None else {task: list(names) for task, names in unit.told.items()},
                 "episodes": list(episodes),
                 "known": known,
-                "code": sharding.code(TALLY),
             },
             needs,
             labels={"system": system, "task": unit.name},
@@ -202,11 +201,10 @@ class _Work:
     @cached_property
     def artefacts(self) -> dict[str, dict[str, Node]]:
         """By episode: its annotation, and the blocks that are targets."""
-        reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
-        return {name: self._read(place, reading) for name, place in self.places.items()}
+        return {name: self._read(place) for name, place in self.places.items()}
 
-    def _read(self, place: layout.Place, reading: str) -> dict[str, Node]:
-        about = {"episode": place.id, "content": layout.content(place), "code": reading}
+    def _read(self, place: layout.Place) -> dict[str, Node]:
+        about = {"episode": place.id, "content": layout.content(place)}
         shared: dict[str, Any] = {
             "kind": "artefact",
             "labels": {"dataset": place.id},

@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
-from gnomon.core.canonical import digest
 from gnomon.core.loading import find_class, source_identity
 from gnomon.core.systems import Spec, known_parameters
 from gnomon.core.systems import checked as checked_spec
-from gnomon.suites.events import systems
 from gnomon.suites.events.systems import BUILTIN
 
 VERBS = ("process", "detected", "labels")
@@ -70,8 +67,5 @@ def checked(spec: Spec) -> Spec:
 
 
 def identity(name: str) -> str:
-    """Return the name of the class and the hash of its source; built-in ones share parts, so that all of them count."""
-    if name not in BUILTIN:
-        return source_identity(name, find(name))
-    sources = sorted(Path(systems.__path__[0]).glob("*.py"))
-    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in sources)}"
+    """Return the name of the class and the identity of its code."""
+    return source_identity(BUILTIN.get(name, name), find(name))

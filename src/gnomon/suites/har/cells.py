@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from gnomon.core.canonical import digest, encode_pretty
+from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
@@ -97,13 +97,6 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
     }
     _keep(system, arguments["system"], out)
     (out / FACTS).write_bytes(encode_pretty(record))
-
-
-def code() -> str:
-    """Return the hash of the code between windows and answers that is no system's own."""
-    here = Path(__file__).parent
-    names = ("cells", "splits", "protocol", "metrics", "vocabulary", "systems/classical")
-    return digest((here / f"{name}.py").read_bytes() for name in names)
 
 
 def training_rows(pieces: Sequence[Windows], most: int | None, seed: int) -> list[Array]:

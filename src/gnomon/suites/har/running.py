@@ -161,7 +161,6 @@ class Nodes:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.node = partial(Node, limits=work.options.limits())
-        self.code = cells.code()
 
     def windows(self, place: Located, variant: str, role: str, native_rate: bool = False) -> Node:
         """Artefact: the windows of a dataset."""
@@ -173,7 +172,6 @@ class Nodes:
             {
                 "dataset": place.name,
                 "content": place.content,
-                "code": sources.code(),
                 "variant": variant,
                 "rate_hz": rate,
                 "cutting": cutting,
@@ -240,7 +238,7 @@ class Nodes:
 
     def _system(self, spec: Spec) -> dict[str, Any]:
         content = systems.content(spec)
-        own = {"system": spec.text, "identity": systems.identity(spec.name), "code": self.code}
+        own = {"system": spec.text, "identity": systems.identity(spec.name)}
         return {**own, **({"content": content} if content else {})}
 
 

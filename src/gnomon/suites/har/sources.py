@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.canonical import digest, encode_pretty, fingerprint
+from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.runs.seal import hash_file
@@ -132,15 +132,6 @@ def _hashed(path: Path, *state: int) -> str:
     """Hash a file once for all cells, and again when it has changed."""
     del state
     return hash_file(path)
-
-
-@cache
-def code() -> str:
-    """Return the hash of the code that reads recordings and cuts windows."""
-    here = Path(__file__).parent
-    files = [here / f"{name}.py" for name in ("recordings", "windows", "resampling", "stored", "spool", "sources")]
-    files += sorted((here / "datasets").glob("*.py"))
-    return digest(path.read_bytes() for path in files)
 
 
 def prepare(asked: Asked, root: str, out: Path) -> None:

@@ -12,11 +12,8 @@ them is not good.
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 from typing import Any
 
-from gnomon import numerics
-from gnomon.core.canonical import digest
 from gnomon.core.loading import find_class, source_identity
 from gnomon.core.systems import Spec, checked, known_parameters, parse
 
@@ -76,9 +73,5 @@ def ready(name: str) -> None:
 
 
 def identity(name: str) -> str:
-    """Return the name of the class and the hash of its source; built-in ones share parts, so that all of them count."""
-    if name not in BUILTIN:
-        return source_identity(name, find(name))
-    sources = sorted(Path(__file__).parent.glob("*.py"))
-    sources += [Path(numerics.__path__[0]) / f"{part}.py" for part in ("clustering", "neighbours", "registration")]
-    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in sources)}"
+    """Return the name of the class and the identity of its code."""
+    return source_identity(BUILTIN.get(name, name), find(name))

@@ -31,15 +31,12 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from gnomon.core.canonical import digest
 from gnomon.core.errors import InputError
 from gnomon.core.loading import find_class, source_identity
 from gnomon.core.systems import Spec, checked, known_parameters, parse
 from gnomon.core.tallies import Array
-from gnomon.engine import torches
 from gnomon.suites.har.recordings import Windows
 
 BUILTIN: dict[str, str] = {
@@ -178,18 +175,5 @@ def trivial(kind: Any) -> bool:
 
 
 def identity(name: str) -> str:
-    """Return the name of the class and the hash of its source; of built-in ones with what they share."""
-    if name not in BUILTIN:
-        return source_identity(name, find(name))
-    here = Path(__file__).parent
-    module = BUILTIN[name].partition(":")[0].rpartition(".")[2]
-    if ".neural." in BUILTIN[name]:
-        files = sorted((here / "neural").rglob("*.py"))
-        shared = [Path(torches.__file__), *(path for path in files if path.stem not in _OWN or path.stem == module)]
-    else:
-        shared = [*sorted(here.glob("*.py")), here.parent / "features.py"]
-    return f"{find(name).__qualname__}:{digest(path.read_bytes() for path in shared)}"
-
-
-_OWN = {text.partition(":")[0].rpartition(".")[2] for text in BUILTIN.values() if ".neural." in text}
-"""Files of one neural model each; the others of that folder are shared."""
+    """Return the name of the class and the identity of its code."""
+    return source_identity(BUILTIN.get(name, name), find(name))

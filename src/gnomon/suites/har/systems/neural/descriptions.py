@@ -24,17 +24,16 @@ is what is faster than 0.3 Hz.
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import sys
 from bisect import bisect
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import signal
 
+from gnomon.core.code_identity import identity_of_object
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.suites.har.recordings import Windows
@@ -257,12 +256,5 @@ def find_writer(name: str) -> Writer:
 
 
 def content(name: str) -> tuple[bytes, ...]:
-    """Return the source of the file that a writer is in; nothing for the template."""
-    if not name:
-        return ()
-    try:
-        return (Path(inspect.getfile(find_writer(name))).read_bytes(),)
-    except (TypeError, OSError) as error:
-        raise InputError(
-            f"describe={name}: its source cannot be read ({error}); give a function of a Python file"
-        ) from error
+    """Return the identity of the code of a writer; nothing for the template."""
+    return (identity_of_object(find_writer(name)).encode(),) if name else ()

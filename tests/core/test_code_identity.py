@@ -1,0 +1,195 @@
+"""The identity of code: which files and packages count, and that a change of any of them changes it."""
+
+import importlib
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gnomon.core.code_identity import files_imported_by, graph, identity_of, identity_of_object, version_of
+from gnomon.core.errors import InputError
+from gnomon.core.loading import find_class, source_identity
+
+SOURCE = Path(importlib.import_module("gnomon").__file__).parent
+CELLS = [
+    "gnomon.suites.labels.cells",
+    "gnomon.suites.labels.shards",
+    "gnomon.suites.events.cells",
+    "gnomon.suites.events.shards",
+    "gnomon.suites.har.cells",
+    "gnomon.suites.har.shards",
+    "gnomon.suites.change.cells",
+    "gnomon.suites.change.shards",
+    "gnomon.suites.episode.cells",
+    "gnomon.suites.episode.shards",
+    "gnomon.suites.skeleton.shards",
+]
+
+
+def write(folder, **files):
+    for name, text in files.items():
+        path = folder / (name.replace("__in", "/__init__").replace("_in_", "/") + ".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def names(code):
+    return set(code.files)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("import other", {"other.py"}),
+        ("import other as o, json", {"other.py"}),
+        ("from other import name", {"other.py"}),
+        ("def f():\n    from other import name", {"other.py"}),
+        ("try:\n    import other\nexcept ImportError:\n    pass", {"other.py"}),
+        ("import package.inner", {"package/__init__.py", "package/inner.py"}),
+        ("from package import inner", {"package/__init__.py", "package/inner.py"}),
+        ("from package import (\n    nothing,  # none, really\n    inner as i,\n)", {"package/__init__.py", "package/inner.py"}),
+        ("from package \\\n    import inner", {"package/__init__.py", "package/inner.py"}),
+        ("from package.inner import value", {"package/__init__.py", "package/inner.py"}),
+        ("import importlib\nimportlib.import_module('other')", {"other.py"}),
+        ("import json", set()),
+        ("# import other", set()),
+        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import other\n\n    from package import inner\n", set()),
+        ("import nothing_of_this_name", set()),
+    ],
+)  # fmt: skip
+def test_imports_are_followed(tmp_path, statement, expected):
+    write(tmp_path, other="x = 1\n", package__in="", package_in_inner="", root=statement + "\n")
+    assert names(graph([tmp_path / "root.py"])) - {"root.py"} == expected
+
+
+def test_relative_and_absolute_imports_inside_a_package(tmp_path):
+    write(
+        tmp_path,
+        own__in="",
+        own_in_model="from . import layers\nfrom own.deep import tool\n",
+        own_in_layers="from .losses import loss\n",
+        own_in_losses="loss = 1\n",
+        own_in_deep__in="",
+        own_in_deep_in_tool="from ..losses import loss\n",
+        own_in_unused="",
+    )
+    expected = {"__init__", "model", "layers", "losses", "deep/__init__", "deep/tool"}
+    assert names(graph([tmp_path / "own/model.py"])) == {f"own/{name}.py" for name in expected}
+
+
+def test_identity_changes_with_any_file_of_the_graph_and_with_no_other(tmp_path):
+    files = {"a": "import b\n", "b": "import c\n", "c": "value = 1\n", "d": "value = 1\n"}
+    write(tmp_path, **files)
+
+    def identity():
+        return graph([tmp_path / "a.py"]).identity
+
+    first = identity()
+    write(tmp_path, d="value = 2\n")
+    assert identity() == first
+    seen = {first}
+    for name in "abc":
+        write(tmp_path, **{name: files[name] + "more = 1\n"})
+        seen.add(identity())
+        write(tmp_path, **{name: files[name]})
+        assert identity() == first
+    assert len(seen) == 4
+
+
+def test_identity_does_not_depend_on_the_folder(tmp_path):
+    for folder in ("one", "two"):
+        write(tmp_path / folder, a="import b\n", b="")
+    assert graph([tmp_path / "one/a.py"]).identity == graph([tmp_path / "two/a.py"]).identity
+
+
+def test_packages_count_by_their_versions(tmp_path, monkeypatch):
+    write(tmp_path, a="import numpy as np\nimport sklearn.svm\nimport os.path\n")
+    code = graph([tmp_path / "a.py"])
+    expected = {"numpy": importlib.metadata.version("numpy"), "sklearn": importlib.metadata.version("scikit-learn")}
+    assert dict(code.packages) == expected
+    monkeypatch.setattr("gnomon.core.code_identity.version_of", lambda name: "0")
+    assert graph([tmp_path / "a.py"]).identity != code.identity
+
+
+def test_version_of_a_package_whose_distribution_has_another_name():
+    assert version_of("_pytest") == f"pytest {importlib.metadata.version('pytest')}"
+    assert version_of("no_such_package") == "not installed"
+
+
+def test_a_class_of_an_installed_package_counts_by_version():
+    import sklearn.svm
+
+    version = importlib.metadata.version("scikit-learn")
+    assert identity_of_object(sklearn.svm.SVC) == f"SVC:sklearn {version}"
+
+
+def test_absolute_imports_of_the_users_own_package_count(tmp_path, monkeypatch):
+    text = "from counted_one.layers import scale\nclass Model:\n    def fit(self): ...\n"
+    write(tmp_path, counted_one__in="", counted_one_in_model=text, counted_one_in_layers="scale = 1\n")
+    monkeypatch.chdir(tmp_path)
+    kind = find_class("counted_one.model:Model", ("fit",), "system", {})
+    code = graph([tmp_path / "counted_one/model.py"])
+    assert names(code) == {"counted_one/__init__.py", "counted_one/model.py", "counted_one/layers.py"}
+    assert source_identity("counted_one.model:Model", kind) == f"Model:{code.identity}"
+
+
+def test_source_that_was_changed_since_it_was_imported_is_refused(tmp_path, monkeypatch):
+    write(tmp_path, changed_one="class Model:\n    def fit(self): ...\n")
+    monkeypatch.chdir(tmp_path)
+    kind = find_class("changed_one:Model", ("fit",), "system", {})
+    source_identity("changed_one:Model", kind)
+    write(tmp_path, changed_one="class Model:\n    def fit(self): return 1\n")
+    with pytest.raises(InputError, match=r"changed_one.py: changed since it was imported; start Python again"):
+        source_identity("changed_one:Model", kind)
+
+
+def test_a_file_and_what_it_imports_are_loaded_as_they_are_now(tmp_path):
+    write(tmp_path, helping_one="value = 1\n", model="import helping_one\nclass M:\n    value = helping_one.value\n")
+    name = f"{tmp_path / 'model.py'}:M"
+    first = find_class(name, (), "system", {})
+    before = source_identity(name, first)
+    write(tmp_path, helping_one="value = 2\n")
+    second = find_class(name, (), "system", {})
+    assert (first.value, second.value) == (1, 2)
+    assert source_identity(name, second) != before
+
+
+def test_files_beside_a_file(tmp_path):
+    write(tmp_path, a="import b, sub.c\n", b="", sub_in_c="import json\n", z="")
+    found = [path.relative_to(tmp_path.resolve()).as_posix() for path in files_imported_by(tmp_path / "a.py")]
+    assert found == ["b.py", "sub/c.py"]
+
+
+def test_a_module_that_does_not_exist_has_an_identity():
+    assert identity_of("no_such_module:f") == "no source of no_such_module"
+
+
+@pytest.mark.parametrize("module", CELLS)
+def test_all_own_modules_that_are_imported_with_a_cell_are_in_its_graph(module):
+    """Python itself says which modules importing a cell loads; the graph, read from the text, has all of them."""
+    program = f"import sys, {module}\nprint(*(n for n in sys.modules if n.partition('.')[0] == 'gnomon'))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    loaded = {Path(*name.split(".")).as_posix() for name in done.stdout.split()}
+    code = graph([SOURCE.parent.joinpath(*module.split(".")).with_suffix(".py")])
+    known = {name.removesuffix(".py").removesuffix("/__init__") for name in code.files}
+    assert loaded <= known
+
+
+@pytest.mark.parametrize(
+    ("function", "reader"),
+    [
+        ("gnomon.suites.har.cells:windows", "intake/numbers.py"),
+        ("gnomon.suites.change.systems.icp", "numerics/rigid.py"),
+        ("gnomon.suites.episode.cells:features", "suites/episode/_moving.py"),
+        ("gnomon.suites.events.cells:recognise", "intake/documents.py"),
+        ("gnomon.suites.labels.cells:prepare", "intake/delimited.py"),
+        ("gnomon.suites.skeleton.shards:tally", "numerics/procrustes.py"),
+    ],
+)
+def test_readers_and_kernels_far_below_a_cell_count(function, reader):
+    module = function.partition(":")[0]
+    code = graph([SOURCE.parent.joinpath(*module.split(".")).with_suffix(".py")])
+    assert f"gnomon/{reader}" in code.files
