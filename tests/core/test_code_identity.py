@@ -40,6 +40,9 @@ def names(code):
     return set(code.files)
 
 
+INNER = {"package/__init__.py", "package/inner.py"}
+
+
 @pytest.mark.parametrize(
     ("statement", "expected"),
     [
@@ -48,15 +51,15 @@ def names(code):
         ("from other import name", {"other.py"}),
         ("def f():\n    from other import name", {"other.py"}),
         ("try:\n    import other\nexcept ImportError:\n    pass", {"other.py"}),
-        ("import package.inner", {"package/__init__.py", "package/inner.py"}),
-        ("from package import inner", {"package/__init__.py", "package/inner.py"}),
-        ("from package import (\n    nothing,  # none, really\n    inner as i,\n)", {"package/__init__.py", "package/inner.py"}),
-        ("from package \\\n    import inner", {"package/__init__.py", "package/inner.py"}),
-        ("from package.inner import value", {"package/__init__.py", "package/inner.py"}),
+        ("import package.inner", INNER),
+        ("from package import inner", INNER),
+        ("from package import (\n    nothing,  # none, really\n    inner as i,\n)", INNER),
+        ("from package \\\n    import inner", INNER),
+        ("from package.inner import value", INNER),
         ("import importlib\nimportlib.import_module('other')", {"other.py"}),
         ("import json", set()),
         ("# import other", set()),
-        ("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import other\n\n    from package import inner\n", set()),
+        ("if TYPE_CHECKING:\n    import other\n\n    from package import inner\n", set()),
         ("import nothing_of_this_name", set()),
     ],
 )  # fmt: skip

@@ -172,8 +172,8 @@ def version_of(package: str) -> str:
 
 
 def _edges(path: Path) -> tuple[list[Path], set[str]]:
-    """Return the source files and the installed packages that a source file imports."""
-    files: list[Path] = []
+    """Return the source files and the installed packages that a source file imports, with the packages it is in."""
+    files = list(_modules(_import_folder(path), ".".join(path.parent.relative_to(_import_folder(path)).parts)))
     packages: set[str] = set()
     for name in dict.fromkeys(_imports(path)):
         top = name.partition(".")[0]
@@ -260,7 +260,7 @@ def _is_source(path: Path) -> bool:
 def _modules(folder: Path, name: str) -> Iterator[Path]:
     """Return the files that are run when a module is imported from a folder: its own, and those of its packages."""
     place = folder
-    for part in name.split("."):
+    for part in filter(None, name.split(".")):
         place = place / part
         for file in (place / "__init__.py", place.with_suffix(".py")):
             if file.is_file():

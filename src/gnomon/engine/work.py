@@ -39,7 +39,9 @@ class Order:
     def of(node: Node, fresh: str = "") -> Order:
         """Make the order of a node."""
         needs = {role: needed.key for role, needed in node.needs.items()}
-        return Order(node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh, node.code)
+        return Order(
+            node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh, node.code
+        )
 
 
 @dataclass(frozen=True)

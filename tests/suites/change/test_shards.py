@@ -12,8 +12,8 @@ import pytest
 
 import gnomon
 from gnomon.cli.main import main
+from gnomon.core.code_identity import identity_of
 from gnomon.core.errors import InputError
-from gnomon.engine import sharding
 from gnomon.intake.clouds import Cloud, write_cloud
 from gnomon.runs import exhibits
 from gnomon.runs.verify import verify
@@ -227,7 +227,7 @@ def test_files_that_are_not_what_they_were_are_refused(rooms, tmp_path):
     job = shards.score([("mine", folder)], ScoreOptions(truth=str(rooms), predictions=(folder,)))
     node = next(iter(job.plan))
     given = {**node.arguments, **node.context}
-    assert given["code"] == sharding.code(shards.TALLY)
+    assert node.code == {shards.TALLY: identity_of(shards.TALLY)}
     label = next(path for path in given["paths"] if path.endswith(".json") and "Label" in path)
     for path in (given["predictions"], label):
         (tmp_path / "out").mkdir(exist_ok=True)

@@ -23,8 +23,8 @@ pytest.importorskip("av")
 
 import gnomon  # noqa: E402
 from gnomon.cli.main import main  # noqa: E402
+from gnomon.core.code_identity import identity_of  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
-from gnomon.engine import sharding  # noqa: E402
 from gnomon.intake.sources import Source  # noqa: E402
 from gnomon.runs import exhibits  # noqa: E402
 from gnomon.runs.verify import verify  # noqa: E402
@@ -391,7 +391,7 @@ def test_a_shard_that_is_not_what_it_was_is_refused(data, answers, tmp_path):
     options = ScoreOptions(truth=(str(data),), predictions=(str(folder),))
     plan = shards.score([Source("mine", str(folder))], options).plan
     node = next(node for node in plan if node.kind == "cell")
-    assert node.arguments["code"] == sharding.code(shards.TALLY)
+    assert node.code == {shards.TALLY: identity_of(shards.TALLY)}
     os.utime(node.context["path"], (1, 1))
     with pytest.raises(InputError, match="not what it was when the command began"):
         tallying.tally({**node.arguments, **node.context}, {}, tmp_path)
