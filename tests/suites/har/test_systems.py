@@ -1,13 +1,15 @@
 """The classical systems: what they answer on windows whose classes are plain to see, and what they refuse."""
 
+import inspect
 import pickle
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from gnomon.core.code_identity import graph
 from gnomon.core.errors import InputError, MissingExtraError
-from gnomon.engine import torches
 from gnomon.suites.har import systems
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.systems import Conditions
@@ -161,10 +163,10 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
         systems.make("random_forest").fine_tune(windows(train), train, windows(train), train, CLASSES, CONDITIONS)
 
 
-def test_code_that_suites_share_is_part_of_what_neural_systems_are(monkeypatch, tmp_path):
+def test_code_that_suites_share_is_part_of_what_neural_systems_are():
     neural = [name for name in systems.BUILTIN if systems.heavy(name)]
-    before = {name: systems.identity(name) for name in systems.BUILTIN}
-    (tmp_path / "other.py").write_text("other = 1")
-    monkeypatch.setattr(torches, "__file__", str(tmp_path / "other.py"))
+    code = {name: graph([Path(inspect.getfile(systems.find(name)))]) for name in systems.BUILTIN}
     assert neural
-    assert [name for name in systems.BUILTIN if systems.identity(name) != before[name]] == neural
+    assert [name for name, own in code.items() if "gnomon/engine/torches.py" in own.files] == neural
+    assert [name for name, own in code.items() if "torch" in own.packages] == neural
+    assert len({systems.identity(name) for name in systems.BUILTIN}) == len(systems.BUILTIN)

@@ -294,14 +294,15 @@ def test_a_shard_that_changes_before_it_is_read_is_not_scored(codes, monkeypatch
 
 
 def test_what_other_code_tallied_is_tallied_anew(codes, monkeypatch):
-    from gnomon.engine import sharding
+    from gnomon.engine import plan, work
 
     asked = {"out": str(codes / "runs"), "executor": "inline"}
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
     stored = len(list((codes / "runs" / "store").rglob("part.npz")))
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
     assert len(list((codes / "runs" / "store").rglob("part.npz"))) == stored == 6
-    monkeypatch.setattr(sharding, "code", lambda function: "other")
+    for module in (plan, work):
+        monkeypatch.setattr(module, "identity_of", lambda function: "other")
     gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, **asked)
     assert len(list((codes / "runs" / "store").rglob("part.npz"))) == 12
 
