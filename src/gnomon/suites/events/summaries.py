@@ -15,21 +15,19 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array
 from gnomon.measures import _stretches, event_rows, timing
 from gnomon.measures._stretches import Pair
-from gnomon.numerics.joint_labels import Joint
+from gnomon.numerics.joint_labels import MOST_CLASSES, Joint
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.events.columns import Recording
 
 NULL = "(nothing)"
 """The class of time that nothing covers."""
-MOST_CLASSES = 200
-"""Above this many classes no confusion is kept."""
 EDGES = "edges"
 """The ledger of errors of matched edges, of which facts are made."""
 COUNTS = ("events", "detected")
 
 
 def confusion(pair: Pair, tables: Joint) -> Ledger:
-    """Return seconds by true and returned class; recordings whose classes overlap have none.
+    """Return class-seconds by true and returned class, of every recording; none above ``MOST_CLASSES`` classes.
 
     A class that is called as the time that nothing covers counts as that.
     """

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.errors import counted
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.measures._ward import class_seconds, wrong_shares
 from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
@@ -32,6 +34,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     variant = runs[0].manifest["protocol"]["variant"]
     ordered = common.ranked(runs)
     board = common.leaderboard(runs, names, title=f"events ({variant}): scores")
+    board = replace(board, notes=(*board.notes, *overlap_notes(runs)))
     if not _classes(runs[0]):
         board = replace(board, notes=(*board.notes, f"no rates by class: there are more than {MAX_PER_CLASS} classes"))
     shown: list[Table | View | None] = [
@@ -50,13 +53,30 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     return [item for item in shown if item is not None]
 
 
+def overlap_notes(runs: Sequence[Run]) -> tuple[str, ...]:
+    """State the denominator of shares of time where classes overlap; nothing where they do not."""
+    notes = []
+    for run in runs:
+        fields = run.tallies["recognition"].fields
+        count, window = int((fields["overlap_s"] > 0).sum()), float(fields["window_s"].sum())
+        whole = float(class_seconds(fields).sum())
+        if count:
+            notes.append(
+                f"{run.system}: classes overlap in {counted(count, 'recording')}: shares of time are over {whole:,.1f} "
+                f"class-seconds (windows: {window:,.1f} s); a moment with k true and m returned classes counts "
+                "max(k, m) times"
+            )
+    return tuple(notes)
+
+
 def others(runs: Sequence[Run]) -> Table | None:
     """Segments, detections and timing, as other tools measure them."""
     known = {measure.name for measure in runs[0].measures}
     names = [measure.name for measure in further() if measure.name in known]
     if not names:
         return None
-    return common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
+    table = common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
+    return replace(table, notes=(*table.notes, *overlap_notes(runs)))
 
 
 def when(runs: Sequence[Run]) -> Table | None:
@@ -101,14 +121,18 @@ def when(runs: Sequence[Run]) -> Table | None:
 
 
 def pairs(runs: Sequence[Run]) -> Table | None:
-    """Seconds of wrong time by what it is for the returned and for the true class."""
+    """Class-seconds of wrong time by what it is for the returned and for the true class.
+
+    The shares of a system sum to its serious and timing error together: all are over the same class-seconds.
+    """
     if runs[0].manifest["protocol"]["variant"] == "published":
         return None
+    notes = overlap_notes(runs)
     columns = (
         *_system_column(runs),
         Column("pair", "returned | true"),
-        Column("seconds", "seconds", "number", "s", "down", 1),
-        Column("share", "of the windows", "number", direction="down"),
+        Column("seconds", "class-seconds" if notes else "seconds", "number", "s", "down", 1),
+        Column("share", "of the class-seconds" if notes else "of the windows", "number", direction="down"),
         Column("kind", "kind"),
     )
     rows = []
@@ -118,25 +142,23 @@ def pairs(runs: Sequence[Run]) -> Table | None:
         spent = [(float(total["pairs"][i, j]), fp, fn) for i, fp in enumerate(fps) for j, fn in enumerate(fns)]
         for seconds, fp, fn in sorted(spent, reverse=True):
             if seconds > 0:
-                rows.append({**_system(runs, run), **_pair(seconds, fp, fn, float(total["window_s"]))})
-    overlap = [run.system for run in runs if int(run.tallies["recognition"].total()["unpaired"])]
-    notes = tuple(f"{name}: classes overlap in some recordings, which have no pairs" for name in overlap)
+                rows.append({**_system(runs, run), **_pair(seconds, fp, fn, float(class_seconds(total)))})
     return Table("pairs", f"events: wrong time by pairs{_of(runs)}", columns, tuple(rows), notes)
 
 
-def _pair(seconds: float, fp: str, fn: str, window: float) -> dict[str, Cell]:
+def _pair(seconds: float, fp: str, fn: str, whole: float) -> dict[str, Cell]:
     serious = bool({fp, fn} & {"I", "M", "D", "F"})
     kind = ("serious" if serious else "timing") + (", substitution" if "-" not in (fp, fn) else "")
     return {
         "pair": Cell(f"{fp} | {fn}"),
         "seconds": Cell(seconds),
-        "share": Cell(seconds / window if window else None),
+        "share": Cell(seconds / whole if whole else None),
         "kind": Cell(kind),
     }
 
 
 def confusion(run: Run) -> View | None:
-    """Seconds of each true class by the class that was returned."""
+    """Class-seconds of each true class by the class that was returned; all recordings are in it."""
     ledger = run.ledgers.get("confusion")
     if ledger is None or not len(ledger) or len(ledger.labels["truth"]) < 3:
         return None
@@ -144,7 +166,8 @@ def confusion(run: Run) -> View | None:
     seconds = np.zeros((len(labels), len(labels)))
     np.add.at(seconds, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["seconds"])
     data = {"labels": list(labels), "predicted": list(labels), "counts": np.round(seconds, 3).tolist()}
-    return View("confusion", f"events: seconds of each class by what was returned, {run.system}", "matrix", data)
+    title = f"events: seconds of each class by what was returned, {run.system}"
+    return View("confusion", title, "matrix", data, overlap_notes([run]))
 
 
 def _plain(value: float | None, why: str) -> Cell:
@@ -234,10 +257,10 @@ def per_case(runs: Sequence[Run]) -> Table:
     listed = [
         {**_system(runs, run), **rows[run.system][case]} for case in cases for run in runs if case in rows[run.system]
     ]
-    notes: tuple[str, ...] = ()
+    notes = overlap_notes(runs)
     if len(listed) > IN_ORDER:
         listed.sort(key=lambda row: row["right"].value if isinstance(row["right"].value, float) else -1.0)
-        notes = ("the worst first",)
+        notes = ("the worst first", *notes)
     return Table("cases", f"events: by recording{_of(runs)}", columns, tuple(listed), notes)
 
 
@@ -245,16 +268,15 @@ def _case_rows(run: Run) -> dict[str, dict[str, Cell]]:
     tallies = run.tallies["recognition"]
     axis = tallies.axes["outcome"]
     events = tallies.fields["events"].sum(axis=1)
-    wrong = tallies.fields["pairs"].sum(axis=(1, 2))
+    wrong = wrong_shares(tallies)
     window = tallies.fields["window_s"]
-    overlap = Cell(None, why="classes overlap")
     return {
         case: {
             "case": Cell(case),
             "group": Cell(run.roster.groups[i]),
             "window": Cell(float(window[i])),
             **{name: Cell(int(events[i, axis.index(name)])) for name in EAD},
-            "right": overlap if tallies.fields["unpaired"][i] else Cell(float(1 - wrong[i] / window[i])),
+            "right": Cell(float(1 - wrong[i])),
         }
         for i, case in enumerate(run.roster.ids)
     }
