@@ -135,12 +135,12 @@ def test_pairs_confusion_and_timing_by_hand(tmp_path):
     matrix = next(item for item in result.items if item.name == "confusion").data
     assert matrix["labels"] == ["a", "b", "(nothing)"]
     assert matrix["counts"] == [[0.0, 4.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 3.0]]
-    when = result.tables["when"].rows[0]
-    assert (when["median"].value, when["onset"].value, when["offset"].value) == (1.0, 1.0, 1.0)
-    assert when["map50"].value == 0.0
+    errors = result.tables["edge_errors"].rows[0]
+    assert (errors["median"].value, errors["onset"].value, errors["offset"].value) == (1.0, 1.0, 1.0)
+    assert errors["map50"].value == 0.0
     assert result.tables["cases"].rows[0]["right"].value == pytest.approx(0.4)
     again = gnomon.load(tmp_path / "runs")
-    assert again.tables["when"].rows == result.tables["when"].rows
+    assert again.tables["edge_errors"].rows == result.tables["edge_errors"].rows
     assert all(check.passed for check in gnomon.verify(result.runs[0].path))
 
 
@@ -203,6 +203,30 @@ def test_shares_of_time_agree_wherever_they_stand(tmp_path):
     assert shown["r2"] == (pytest.approx(200 / 1100), "18.2 % of the class-seconds is wrong")
     right = {row["case"].value: row["right"].value for row in result.tables["cases"].rows}
     assert right == {case: pytest.approx(1 - badness) for case, (badness, _) in shown.items()}
+
+
+def test_edges_are_cut_to_the_window_in_every_table(tmp_path):
+    """Truth 90-120, returned 90-100, window to 100: no error of an end. A return of 100-120 is none of this window."""
+    (tmp_path / "truth.json").write_text(json.dumps({"t1": 0, "t2": 100, "labels": [stretch(90, 120, "a")]}))
+    for returned, detected in (([stretch(90, 100, "a")], 1), ([stretch(100, 120, "a")], 0)):
+        (tmp_path / "mine.json").write_text(json.dumps(returned))
+        result = gnomon.score("events", str(tmp_path / "truth.json"), str(tmp_path / "mine.json"))
+        (run,) = result.runs
+        row = result.tables["edge_errors"].rows[0]
+        edges = row["offset"].value, row["offset_median"].value, run.find("offset_error").value
+        assert edges == ((0, 0, 0) if detected else (None, None, None))
+        assert (row["detected"].value, row["matched"].value) == (detected, detected)
+        assert run.find("first_onset_error_median").n == detected
+
+
+def test_nothing_that_is_asked_for_at_the_end_is_called_latency(data):
+    """Onsets are those that were returned, however late: a system that dates events back has no error of onsets."""
+    result = score(data)
+    names = {measure.name for measure in result.runs[0].measures}
+    assert {"first_onset_error_at_most_1s", "first_onset_error_median", "onset_error"} <= names
+    shown = json.dumps([item.record() for item in result.items])
+    assert "latency" not in shown.lower()
+    assert not any("latency" in name for name in (*names, *result.runs[0].ledgers, *result.runs[0].tallies))
 
 
 def test_pairs_that_leave_out_a_recording_are_found(overlapping):

@@ -41,7 +41,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
         board,
         common.by_slice(runs, names[:2]),
         others(runs),
-        when(ordered),
+        edge_errors(ordered),
         rates(ordered),
         two_sets(ordered),
         outcomes(ordered),
@@ -79,16 +79,16 @@ def others(runs: Sequence[Run]) -> Table | None:
     return replace(table, notes=(*table.notes, *overlap_notes(runs)))
 
 
-def when(runs: Sequence[Run]) -> Table | None:
-    """When events are detected: latency, signed errors of their edges, and mAP where returns have scores."""
+def edge_errors(runs: Sequence[Run]) -> Table | None:
+    """Signed errors of the starts and ends of events, and mAP where returns have scores."""
     known = [(run, run.manifest["facts"].get("timing")) for run in runs]
     if not any(found for _, found in known):
         return None
     columns = (
         Column("system", "system"),
         Column("detected", "detected", "count"),
-        Column("median", "latency, median", "score", "s", "down", 2),
-        Column("p90", "90 %", "score", "s", "down", 2),
+        Column("median", "first onset error, median", "score", "s", digits=2),
+        Column("p90", "90 %", "score", "s", digits=2),
         Column("matched", "matched", "count"),
         Column("onset", "onset error, mean", "number", "s", digits=2),
         Column("onset_median", "median", "number", "s", digits=2),
@@ -108,16 +108,21 @@ def when(runs: Sequence[Run]) -> Table | None:
         rows.append(
             {
                 "system": Cell(run.system),
-                "detected": Cell(found["latency"]["detected"]),
+                "detected": Cell(found["detected"]),
                 "matched": Cell(found["matched"]),
                 **edges,
                 **middles,
                 **{key: common.cell(score) for key, score in scores.items()},
             }
         )
-    signed = "signed: negative is early; errors of edges are over all recordings together, without intervals"
-    notes = (signed, *common.interval_notes(runs[0], shown))
-    return Table("when", "events: when they are detected", columns, tuple(rows), notes)
+    notes = (
+        "signed: negative is early; onset and offset errors are over all recordings together, without intervals",
+        "events and returns are cut to the window: an edge beyond it is taken to be the window's",
+        "first onset error: start of the first return that meets an event, minus the start of the event; it does not "
+        "say when the system reported it",
+        *common.interval_notes(runs[0], shown),
+    )
+    return Table("edge_errors", "events: errors of starts and ends", columns, tuple(rows), notes)
 
 
 def pairs(runs: Sequence[Run]) -> Table | None:
