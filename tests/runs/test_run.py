@@ -338,5 +338,5 @@ def test_tallies_of_another_version_are_refused_by_name(stored_run):
     layout = tuple(field for field in held.layout if field.name != "n")
     fewer = Tallies(layout, held.axes, {field.name: held.fields[field.name] for field in layout})
     packing.write_npz(path, packing.pack_tallies({**tallies, "classification": fewer}))
-    with pytest.raises(IntegrityError, match="family 'classification' have no field 'n'.*score its data again"):
+    with pytest.raises(IntegrityError, match=r"family 'classification' have no field 'n'.*score its data again"):
         load(stored_run.path)
