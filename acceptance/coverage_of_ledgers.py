@@ -85,15 +85,15 @@ def lasting(group: Array, values: Array, groups: int) -> Rows:
     return Rows(Ledger(group, {"value": values}), group, groups)
 
 
-def latencies(rng: np.random.Generator, groups: int, effect: float = 0.4) -> Rows:
+def long_tailed(rng: np.random.Generator, groups: int, effect: float = 0.4) -> Rows:
     """Values with a long tail."""
     group = lengths(rng, groups)
     return lasting(group, np.exp(rng.normal(0, effect, groups)[group] + rng.normal(0, 0.7, len(group))), groups)
 
 
-def uneven_latencies(rng: np.random.Generator, groups: int) -> Rows:
+def uneven_long_tailed(rng: np.random.Generator, groups: int) -> Rows:
     """Groups that differ more than the values in them."""
-    return latencies(rng, groups, effect=1.0)
+    return long_tailed(rng, groups, effect=1.0)
 
 
 def two_humps(rng: np.random.Generator, groups: int) -> Rows:
@@ -105,7 +105,7 @@ def two_humps(rng: np.random.Generator, groups: int) -> Rows:
 
 def on_a_grid(rng: np.random.Generator, groups: int) -> Rows:
     """Values in steps of a tenth: an interval that can only end on a step covers more than it says."""
-    rows = latencies(rng, groups)
+    rows = long_tailed(rng, groups)
     return lasting(rows.group, np.round(rows.ledger.columns["value"], 1), groups)
 
 
@@ -116,9 +116,9 @@ FAMILIES: list[tuple[str, Model, tuple[LedgerMeasure, ...], tuple[int, ...]]] = 
     ("average precision", detections, (AP, STEPWISE), (12, 20, 40)),
     ("average precision, poor", poor_detections, (AP, STEPWISE), (12, 20, 40)),
     ("average precision, uneven groups", uneven_detections, (AP,), (12, 20, 40)),
-    ("median and 90th percentile", latencies, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
+    ("median and 90th percentile", long_tailed, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
     ("median and 90th percentile, two humps", two_humps, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
-    ("median and 90th percentile, uneven groups", uneven_latencies, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
+    ("median and 90th percentile, uneven groups", uneven_long_tailed, (MEDIAN, HIGHEST_TENTH), (12, 20, 40)),
 ]
 
 
@@ -131,11 +131,11 @@ def harder(rng: np.random.Generator, rows: Rows) -> Rows:
 def covered_differences(measure: Percentile, groups: int) -> float:
     """Share of intervals of A - B over the same groups that hold the difference of the whole."""
     rng = np.random.default_rng([500, groups])
-    first = latencies(rng, WHOLE)
+    first = long_tailed(rng, WHOLE)
     goal = np.subtract(*(float(measure.score(side.total()).values) for side in (first, harder(rng, first))))
     held = []
     for _ in range(SAMPLES):
-        rows = latencies(rng, groups)
+        rows = long_tailed(rng, groups)
         a, b = Groups(rows, PLAN), Groups(harder(rng, rows), PLAN)
         found = np.subtract(*(float(measure.score(side.total).values) for side in (a, b)))
         rest = np.subtract(*(left_out(measure, side, None).values for side in (a, b)))
@@ -165,7 +165,7 @@ def main() -> None:
     for groups in (12, 40):
         hits = covered((MEDIAN,), on_a_grid, groups, 50)[MEDIAN.name].hits[False]
         promise.at_least(f"median, on a grid: {groups} groups: covered (%)", 100 * float(np.mean(hits)), 100 * LOW)
-    thin = covered((EXTREME,), uneven_latencies, 8, 60)[EXTREME.name].hits
+    thin = covered((EXTREME,), uneven_long_tailed, 8, 60)[EXTREME.name].hits
     share = float(np.mean(thin[True] + thin[False]))
     what = f"95th percentile, uneven groups: 8 groups, {100 * share:.4g} % covered: called unreliable"
     promise.figure(what, len(thin[True]), f"all {SAMPLES}", len(thin[True]) == SAMPLES)
@@ -176,7 +176,7 @@ def main() -> None:
             promise.figure(what, 100 * share, bound, LOW <= share <= HIGH)
     most = 1.63 / math.sqrt(TESTS)
     for seed, (family, model, measure) in enumerate(
-        [("average precision", detections, AP), ("median", latencies, MEDIAN), ("90th", latencies, HIGHEST_TENTH)]
+        [("average precision", detections, AP), ("median", long_tailed, MEDIAN), ("90th", long_tailed, HIGHEST_TENTH)]
     ):
         for groups in (12, 40):
             what = f"{family}: {groups} groups, {TESTS} p-values under the null: distance from uniform"

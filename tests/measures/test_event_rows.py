@@ -8,10 +8,10 @@ import pytest
 from gnomon.core.rows import Rows
 from gnomon.measures import detections as functions
 from gnomon.measures import timing
-from gnomon.measures.event_rows import detections, latencies
+from gnomon.measures.event_rows import detections, onset_errors
 from gnomon.measures.ranked import AveragePrecision, Percentile
 
-LATE = {percent: Percentile("latency", "latency", percent, "s", signed=True) for percent in (50.0, 90.0)}
+LATE = {percent: Percentile("first_onsets", "first_onset_error", percent, "s", signed=True) for percent in (50.0, 90.0)}
 
 
 def whole(measure, ledger):
@@ -43,8 +43,8 @@ def test_scores_of_rows_are_those_of_the_functions(seed):
     assert whole(AveragePrecision("detections", functions.ACTIVITYNET), ledger) == pytest.approx(want["mAP"], abs=1e-12)
     assert whole(AveragePrecision("detections", (0.5,)), ledger) == pytest.approx(want["mAP@0.5"], abs=1e-12)
     assert AveragePrecision("detections", functions.ACTIVITYNET).identities(None, {"detections": ledger}) == []
-    late = timing.latency(truth, {name: [item[:3] for item in items] for name, items in returned.items()})
-    rows = latencies(truth, returned, window=window)
+    late = timing.first_onset_errors(truth, {name: [item[:3] for item in items] for name, items in returned.items()})
+    rows = onset_errors(truth, returned, window=window)
     assert len(rows) == late["detected"]
     for percent, name in ((50.0, "median"), (90.0, "p90")):
         assert whole(LATE[percent], rows) == (None if late[name] is None else pytest.approx(late[name], abs=1e-12))
@@ -73,7 +73,7 @@ def test_time_beyond_the_window_does_not_count():
     truth, returned = {"x": [(0, 10, "a")]}, {"x": [(-10, 10, "a", 0.5), (20, 30, "a", 0.4)]}
     found = detections(truth, returned, window={"x": (0, 15)}, thresholds=[0.9])
     assert found.columns["hit_0p9"].tolist() == [1, 0]  # cut to [0, 10); the other return is gone
-    assert latencies(truth, returned, window=(0, 15)).columns["latency"].tolist() == [0.0]
+    assert onset_errors(truth, returned, window=(0, 15)).columns["first_onset_error"].tolist() == [0.0]
 
 
 def test_returns_without_scores_are_rows_without_scores():
@@ -86,5 +86,5 @@ def test_returns_without_scores_are_rows_without_scores():
 def test_nothing_to_be_found():
     found = detections({"x": []}, {"x": []}, window=(0, 1))
     assert (len(found), found.labels) == (0, {"class": ()})
-    assert len(latencies({}, {}, window={})) == 0
+    assert len(onset_errors({}, {}, window={})) == 0
     assert len(detections({"x": []}, {"x": [(0, 1, "a", 0.5)]}, window=(0, 1))) == 1

@@ -7,6 +7,9 @@ are read where ``GNOMON_REAL_DATA`` points to them; the cases typed here were wo
 
 import json
 import os
+from collections import Counter
+from fractions import Fraction
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -34,12 +37,11 @@ def cover(intervals):
     return [any(s <= i and i + 1 <= e for s, e in intervals) for i in range(LENGTH)]
 
 
-def oracle_class(truth, returned, keep_identity=False):
-    """Durations and event labels of one class by frames."""
-    states = list(zip(cover(truth), cover(returned), strict=True))
-    segments = runs_of(states)
+def oracle_segments(truth, returned):
+    """Segments of one class as (start, end, category), from runs of frames."""
+    segments = runs_of(list(zip(cover(truth), cover(returned), strict=True)))
     kinds = [{(1, 1): "TP", (1, 0): "FN", (0, 1): "FP", (0, 0): "TN"}[int(t), int(r)] for _, _, (t, r) in segments]
-    durations = dict.fromkeys(("TP", "TN", "D", "F", "Us", "Ue", "I", "M", "Os", "Oe"), 0)
+    out = []
     for i, (start, end, _) in enumerate(segments):
         left = i > 0 and kinds[i - 1] == "TP"
         right = i + 1 < len(kinds) and kinds[i + 1] == "TP"
@@ -49,8 +51,17 @@ def oracle_class(truth, returned, keep_identity=False):
             name = {(0, 0): "D", (0, 1): "Us", (1, 0): "Ue", (1, 1): "F"}[int(left), int(right)]
         else:
             name = kinds[i]
+        out.append((start, end, name))
+    return out
+
+
+def oracle_class(truth, returned, keep_identity=False):
+    """Durations and event labels of one class by frames."""
+    segments = oracle_segments(truth, returned)
+    durations = dict.fromkeys(("TP", "TN", "D", "F", "Us", "Ue", "I", "M", "Os", "Oe"), 0)
+    for start, end, name in segments:
         durations[name] += end - start
-    hits = [(s, e) for (s, e, _), kind in zip(segments, kinds, strict=True) if kind == "TP"]
+    hits = [(s, e) for s, e, name in segments if name == "TP"]
     events, returns = (stretches(side, keep_identity) for side in (truth, returned))
     tp = {
         side: [sum(s < y and x < e for x, y in hits) for s, e in group]
@@ -192,11 +203,60 @@ def test_undefined_halves_have_reasons():
     assert result["undefined"]["classes.event.rates.TPr"] == "no time of the class in truth"
 
 
-def test_overlapping_classes_have_tables_by_class_only():
+def oracle_overlapping(truth, returned):
+    """Pairs and confusion of classes that may overlap: frame by frame, the mean over all ways to pair what is wrong."""
+    labels = sorted({c for side in (truth, returned) for _, _, c in side})
+    frames = {}
+    for label in labels:
+        own = [[(s, e) for s, e, c in side if c == label] for side in (truth, returned)]
+        frames[label] = [name for s, e, name in oracle_segments(*own) for _ in range(s, e)]
+    pairs, confusion = Counter(), Counter()
+    for x in range(LENGTH):
+        now = {label: frames[label][x] for label in labels}
+        right = [label for label in labels if now[label] == "TP"]
+        missing = [label for label in labels if now[label] in ("D", "F", "Us", "Ue")]
+        extra = [label for label in labels if now[label] in ("I", "M", "Os", "Oe")]
+        confusion.update({(label, label): Fraction(1) for label in right})
+        if not (right or missing or extra):
+            confusion["-", "-"] += 1
+        size = max(len(missing), len(extra))
+        missing += ["-"] * (size - len(missing))
+        ways = list(permutations(extra + ["-"] * (size - len(extra))))
+        for way in ways:
+            for a, b in zip(missing, way, strict=True):
+                confusion[a, b] += Fraction(1, len(ways))
+                pairs[f"{now.get(b, '-')}|{now.get(a, '-')}"] += Fraction(1, len(ways))
+    return pairs, confusion
+
+
+@settings(max_examples=300)
+@given(
+    *[st.lists(st.tuples(interval, st.sampled_from("ABCD")).map(lambda p: (*p[0], p[1])), max_size=9) for _ in range(2)]
+)
+def test_overlapping_classes_against_the_oracle(truth, returned):
+    result = evaluate([*truth, (0, 0, "A")], returned, window=(0, LENGTH))
+    pairs, confusion = oracle_overlapping(truth, returned)
+    assert result["pairs"] == pytest.approx({name: float(value) for name, value in pairs.items()})
+    labels = result["confusion"]["labels"]
+    want = [[float(confusion[a, b]) for b in labels] for a in labels]
+    assert np.allclose(result["confusion"]["seconds"], want)
+    assert result["class_seconds"] == pytest.approx(float(sum(confusion.values())))
+    right = float(sum(value for (a, b), value in confusion.items() if a == b))
+    assert right + result["serious"] + result["timing"] == pytest.approx(result["class_seconds"])
+    for side, names in ((0, ("I", "M", "Os", "Oe")), (1, ("D", "F", "Us", "Ue"))):
+        for name in names:
+            paired = sum(value for pair, value in result["pairs"].items() if pair.split("|")[side] == name)
+            assert paired == pytest.approx(sum(own["durations"][name] for own in result["classes"].values()))
+
+
+def test_overlapping_classes_by_hand():
+    """Truth a 0-5 and b 3-8 of 10 s, returned a 0-5: b is deleted for 5 s; 3 to 5 counts twice, so 12 class-seconds."""
     result = evaluate([(0, 5, "a"), (3, 8, "b")], [(0, 5, "a")], window=(0, 10))
-    assert result["pairs"] is None
-    assert "overlap in truth" in result["undefined"]["pairs"]
+    assert result["pairs"] == {"-|D": 5.0}
+    assert (result["serious"], result["timing"], result["substitution"], result["class_seconds"]) == (5, 0, 0, 12)
+    assert result["confusion"]["seconds"] == [[5, 0, 0], [0, 0, 5], [0, 0, 2]]
     assert result["classes"]["a"]["durations"]["TP"] == 5
+    assert result["undefined"] == {}
 
 
 def test_labels_may_be_integers_and_arrays():

@@ -145,7 +145,7 @@ def test_shares_and_quantiles_are_inverse():
 
 
 def test_direction_range_and_unit():
-    late = Percentile("latency", "latency", 90.0, "s", True)
+    late = Percentile("onset_error", "onset_error", 90.0, "s", True)
     assert (late.unit, late.bounds, late.best, late.direction) == ("s", (-math.inf, math.inf), 0.0, "down")
     assert Percentile().bounds == (0.0, math.inf)
     assert (AveragePrecision().bounds, AveragePrecision().best) == ((0.0, 1.0), 1.0)

@@ -77,6 +77,45 @@ def test_against_the_references(pairs):
     assert edit_score(truth, returned) == (pytest.approx(np.mean(scores)) if scores else None)
 
 
+def test_classes_that_begin_and_end_together_are_one_place():
+    """By hand: b and c together are one label; only the same set of classes equals it. One in three is exchanged."""
+    truth = [(0, 4, "a"), (4, 9, "b"), (9, 12, "a")]
+    together = [(0, 4, "a"), (4, 9, "c"), (4, 9, "b"), (9, 12, "a")]
+    assert edit_score(truth, together) == pytest.approx(100 * 2 / 3)
+    assert edit_score(together, together[::-1]) == 100
+    assert edit_score(together, [(0, 4, "a"), (4, 9, "c"), (4, 9, "d"), (9, 12, "a")]) == pytest.approx(100 * 2 / 3)
+    assert edit_score({"x": truth, "y": truth}, {"x": truth, "y": together}) == pytest.approx(100 * 5 / 6)
+
+
+@settings(max_examples=200)
+@given(
+    *[st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.sampled_from("ABC")), max_size=6) for _ in range(2)]
+)
+def test_ties_against_the_reference_and_whatever_classes_are_called(truth, returned):
+    sides = [[(3 * s, 3 * s + n, c) for s, n, c in side] for side in (truth, returned)]
+    places = []
+    for side in sides:
+        ends = {(s, c): max(e for t, e, d in side if (t, d) == (s, c)) for s, _, c in side}  # those of a class unite
+        runs_ = sorted({(s, e) for (s, _), e in united(ends).items()})
+        places.append([frozenset(c for (s, c), e in united(ends).items() if (s, e) == run) for run in runs_])
+    if not any(places):
+        assert edit_score(*sides) is None
+        return
+    want = 100 * (1 - reference_distance(*places) / max(map(len, places)))
+    assert edit_score(*sides) == pytest.approx(want)
+    renamed = [[(s, e, {"A": "Z", "B": "M", "C": "C"}[c]) for s, e, c in side] for side in sides]
+    assert edit_score(*renamed) == edit_score(*sides)
+
+
+def united(ends):
+    """Join stretches of 1 to 3 s, one for each class and start at a multiple of 3 s, with those they abut."""
+    out = {}
+    for s, c in sorted(ends):
+        before = next((t for t, d in out if d == c and out[t, d] == s), None)
+        out[s if before is None else before, c] = ends[s, c]
+    return out
+
+
 @settings(max_examples=200)
 @given(a=st.lists(st.integers(0, 3), max_size=200), b=st.lists(st.integers(0, 3), max_size=200))
 def test_edit_distance_over_several_words(a, b):

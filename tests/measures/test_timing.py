@@ -1,4 +1,4 @@
-"""False alarms, latency and boundary offsets: brute-force references, worked cases, and laws."""
+"""False alarms, first onset errors and boundary offsets: brute-force references, worked cases, and laws."""
 
 import statistics
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
 from gnomon.measures import events
-from gnomon.measures.timing import boundary_offsets, evaluate, false_alarms_per_hour, latency
+from gnomon.measures.timing import boundary_offsets, evaluate, false_alarms_per_hour, first_onset_errors
 
 LENGTH = 40
 
@@ -49,8 +49,8 @@ def test_false_alarms_are_the_insertions_of_the_events(truth, returned):
 
 @settings(max_examples=200)
 @given(truth=stretches, returned=stretches)
-def test_latency_against_the_reference(truth, returned):
-    result = latency(truth, returned, within=[0, 2])
+def test_first_onset_errors_against_the_reference(truth, returned):
+    result = first_onset_errors(truth, returned, at_most=[0, 2])
     known, n = [], 0
     for label in "ab":
         for event in united(truth, label):
@@ -60,7 +60,7 @@ def test_latency_against_the_reference(truth, returned):
     assert (result["events"], result["detected"]) == (n, len(known))
     assert result["median"] == (statistics.median(known) if known else None)
     assert result["p90"] == (pytest.approx(np.percentile(known, 90)) if known else None)
-    assert result["within"]["2"] == (pytest.approx(sum(x <= 2 for x in known) / n) if n else None)
+    assert result["at_most"]["2"] == (pytest.approx(sum(x <= 2 for x in known) / n) if n else None)
 
 
 @settings(max_examples=200)
@@ -99,9 +99,9 @@ def test_worked_by_hand():
     window = {"am": (0, 1800), "pm": (0, 3600)}
     alarms = false_alarms_per_hour(truth, returned, window=window)
     assert (alarms["alarms"], alarms["hours"], alarms["rate"]) == (2, 1.5, pytest.approx(4 / 3))
-    late = latency(truth, returned)
+    late = first_onset_errors(truth, returned)
     assert (late["median"], late["events"], late["detected"]) == (3, 4, 3)
-    assert late["within"] == {"1": 0.25, "2": 0.25, "5": 0.5}
+    assert late["at_most"] == {"1": 0.25, "2": 0.25, "5": 0.5}
     assert boundary_offsets(truth, returned)["onset"]["errors"] == [-2, 3, 6]
     assert late["undefined"]["classes.sit.median"] == "no event was detected"
 
@@ -118,14 +118,27 @@ def test_background_is_never_an_alarm():
 def test_shifting_time_changes_nothing():
     truth, returned = [(0, 4), (9, 12)], [(1, 5), (8, 10)]
     moved = [[(s + 1000, e + 1000) for s, e in side] for side in (truth, returned)]
-    assert latency(truth, returned) == latency(*moved)
+    assert first_onset_errors(truth, returned) == first_onset_errors(*moved)
     assert boundary_offsets(truth, returned) == boundary_offsets(*moved)
+
+
+def test_a_window_cuts_every_error():
+    """A window that ends at 100 cuts the event 90-120; one that starts at 95 cuts the starts of both sides."""
+    truth, returned = [(90, 120)], [(90, 100)]
+    whole = boundary_offsets(truth, returned)
+    assert (whole["onset"]["errors"], whole["offset"]["errors"]) == ([0], [-20])
+    cut = evaluate(truth, returned, window=(0, 100))
+    assert (cut["boundary_offsets"]["offset"]["errors"], cut["boundary_offsets"]["onset"]["errors"]) == ([0], [0])
+    assert boundary_offsets([(80, 99)], [(90, 99)], window=(95, 100))["onset"]["errors"] == [0]
+    assert first_onset_errors([(80, 99)], [(90, 99)])["median"] == 10
+    assert evaluate([(80, 99)], [(90, 99)], window=(95, 100))["first_onset"]["median"] == 0
+    assert evaluate(truth, [(100, 120)], window=(0, 100))["first_onset"]["detected"] == 0
 
 
 def test_undefined_has_a_reason():
     result = evaluate([], [], window=(0, 10))
-    assert result["latency"]["median"] is None
-    assert result["undefined"]["latency.within.1"] == "no events"
+    assert result["first_onset"]["median"] is None
+    assert result["undefined"]["first_onset.at_most.1"] == "no events"
     assert result["undefined"]["boundary_offsets.onset.mean"] == "no matched events"
     assert result["false_alarms"]["rate"] == 0
 
@@ -136,8 +149,8 @@ def test_undefined_has_a_reason():
         (lambda: false_alarms_per_hour([], [], window=(0, 1), per="day"), "total"),
         (lambda: false_alarms_per_hour([], [], window=(1, 0)), "start < end"),
         (lambda: false_alarms_per_hour({"a": []}, {"a": []}, window={"b": (0, 1)}), "one per recording"),
-        (lambda: latency([], [], within=["x"]), "seconds"),
-        (lambda: latency([], [], within=[float("nan")]), "finite"),
+        (lambda: first_onset_errors([], [], at_most=["x"]), "seconds"),
+        (lambda: first_onset_errors([], [], at_most=[float("nan")]), "finite"),
         (lambda: boundary_offsets([], [], least_iou=2), "least_iou"),
     ],
 )

@@ -20,7 +20,7 @@ from gnomon.runs.provenance import Clock
 from gnomon.runs.run import Evaluation, load, make
 from gnomon.runs.verify import verify
 
-MEASURES = (AveragePrecision(), Percentile("latency", "latency", 50.0, "s", True))
+MEASURES = (AveragePrecision(), Percentile("onset_error", "onset_error", 50.0, "s", True))
 ROSTER = Roster(tuple("pqrs"), ("x", "x", "y", "z"), {"room": ("hall", "lab", "lab", "lab")}, "subject")
 # One true thing in every case; p and r find theirs (scores .9 and .7), q returns a miss (.8), s nothing.
 DETECTIONS = [(0, 1, math.nan, 0, 0), (0, 0, 0.9, 1, 1), (1, 1, math.nan, 0, 0), (1, 0, 0.8, 1, 0)]
@@ -30,10 +30,10 @@ DETECTIONS += [(2, 1, math.nan, 0, 0), (2, 0, 0.7, 1, 1), (3, 1, math.nan, 0, 0)
 def ledgers(order=slice(None)):
     case, truths, score, returned, hit = (np.array(column) for column in zip(*DETECTIONS, strict=True))
     columns = {"class": np.zeros(7, int), "score": score, "returned": returned, "truths": truths, "hit": hit}
-    late = {"latency": np.array([-0.5, 2.0, 1.0])}
+    late = {"onset_error": np.array([-0.5, 2.0, 1.0])}
     return {
         "detections": Ledger(case[order], {n: c[order] for n, c in columns.items()}, {"class": ("fall",)}),
-        "latency": Ledger(np.array([0, 2, 3]), late),
+        "onset_error": Ledger(np.array([0, 2, 3]), late),
     }
 
 
@@ -61,9 +61,9 @@ def test_scores_follow_from_the_rows(published):
     assert published.find("mAP").value == pytest.approx((1 + 2 / 3) / 4)
     assert (published.find("mAP").n, published.find("mAP").groups) == (4, 3)
     assert published.find("mAP", "room=lab").value == pytest.approx(1 / 2 / 3)
-    assert (published.find("latency_median").value, published.find("latency_median").unit) == (1.0, "s")
-    assert published.find("latency_median").n == 3
-    assert published.find("latency_median", "room=hall").interval_why == "undefined (1 subject)"
+    assert (published.find("onset_error_median").value, published.find("onset_error_median").unit) == (1.0, "s")
+    assert published.find("onset_error_median").n == 3
+    assert published.find("onset_error_median", "room=hall").interval_why == "undefined (1 subject)"
     assert published.manifest["facts"] == {"groups": 3, "cases": 4}
 
 
@@ -99,9 +99,9 @@ def test_a_changed_row_is_noticed(published):
 
 
 def test_an_impossible_row_is_named(published):
-    change(published.path, "latency", "latency", math.nan)
+    change(published.path, "onset_error", "onset_error", math.nan)
     failed = {check.name: check.problems for check in verify(published.path) if not check.passed}
-    assert failed["identities"] == ("latency: a latency is not finite",)
+    assert failed["identities"] == ("onset_error: a onset_error is not finite",)
 
 
 def test_a_missing_ledger_is_named(published):
@@ -109,12 +109,12 @@ def test_a_missing_ledger_is_named(published):
     (published.path / seal.NAME).write_bytes(seal.make(published.path))
     failed = {check.name: check.problems for check in verify(published.path) if not check.passed}
     assert "no ledger 'detections' to score; there are none" in failed["scores"][0]
-    with pytest.raises(InputError, match="no ledger 'latency'"):
+    with pytest.raises(InputError, match="no ledger 'onset_error'"):
         make(evaluation(ledgers={"detections": ledgers()["detections"]}), Plan(), Clock())
 
 
 def test_groups_of_two_runs_are_compared(published):
-    worse = {**ledgers(), "latency": Ledger(np.array([0, 2, 3]), {"latency": np.array([3.0, 4.0, 5.0])})}
+    worse = {**ledgers(), "onset_error": Ledger(np.array([0, 2, 3]), {"onset_error": np.array([3.0, 4.0, 5.0])})}
     other = make(evaluation(system="slow", ledgers=worse), Plan(), Clock())
     found = compare(MEASURES[1], published.groups(MEASURES[1]), other.groups(MEASURES[1]))
     assert found.difference == 1.0 - 4.0
@@ -124,4 +124,4 @@ def test_groups_of_two_runs_are_compared(published):
 def test_scores_are_plain_json(published):
     stored = json.loads((published.path / "scores.json").read_text())
     assert stored["headline"] == "mAP"
-    assert [score["name"] for score in stored["scores"][:2]] == ["mAP", "latency_median"]
+    assert [score["name"] for score in stored["scores"][:2]] == ["mAP", "onset_error_median"]

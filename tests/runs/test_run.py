@@ -9,8 +9,10 @@ import pytest
 from gnomon import api
 from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import GnomonError, InputError, IntegrityError
+from gnomon.core.tallies import Tallies
 from gnomon.inference.intervals import Plan
 from gnomon.inference.scoring import derive
+from gnomon.runs import packing
 from gnomon.runs.content import table_digest
 from gnomon.runs.directory import publish
 from gnomon.runs.provenance import Clock
@@ -325,4 +327,16 @@ def test_a_measure_that_is_not_installed_is_named(stored_run):
         lambda manifest: manifest["protocol"]["measures"][0].update(type="Novel"),
     )
     with pytest.raises(GnomonError, match="measure 'Novel' of family 'classification' is not installed"):
+        load(stored_run.path)
+
+
+def test_tallies_of_another_version_are_refused_by_name(stored_run):
+    """As after a change of what a family of measures keeps of a case."""
+    path = stored_run.path / "tallies.npz"
+    tallies = packing.unpack_tallies(packing.read_packed(path))
+    held = tallies["classification"]
+    layout = tuple(field for field in held.layout if field.name != "n")
+    fewer = Tallies(layout, held.axes, {field.name: held.fields[field.name] for field in layout})
+    packing.write_npz(path, packing.pack_tallies({**tallies, "classification": fewer}))
+    with pytest.raises(IntegrityError, match=r"family 'classification' have no field 'n'.*score its data again"):
         load(stored_run.path)

@@ -1,12 +1,14 @@
 """What a recording leaves of Ward's categories: seconds, events and pairs. :mod:`gnomon.measures.recognition` folds it.
 
 A case keeps, per class, the seconds in each category of :mod:`gnomon.measures.events` but TN, and how many events and
-returns have each label; the length of its window, and how much of it is free of any true event; and the seconds of each
-pair of categories.
+returns have each label; the length of its window, and how much of it is free of any true event; the class-seconds of
+each pair of categories, and by how much the class-seconds of the window exceed its seconds
+(:mod:`gnomon.numerics.joint_labels` says what class-seconds are).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -30,7 +32,7 @@ LAYOUT = (
     Field("pairs", ("fp", "fn"), "sum", "s"),
     Field("window_s", (), "sum", "s"),
     Field("null_s", (), "sum", "s"),
-    Field("unpaired"),
+    Field("overlap_s", (), "sum", "s"),
     Field("n"),
 )
 
@@ -61,7 +63,34 @@ class WardTally(Measure):
             wrong.append("a class has more time than its window")
         if (tallies.fields["null_s"] > tallies.fields["window_s"] * (1 + 1e-9)).any():
             wrong.append("a window has more time without events than time")
+        if not _pairs_fit(tallies):
+            wrong.append("the pairs of a category do not sum to its seconds by class")
         return wrong
+
+
+def class_seconds(fields: Mapping[str, Array] | Totals) -> Array:
+    """Return the denominator of every share of time: the seconds of the windows, and what overlapping classes add."""
+    return np.asarray(fields["window_s"] + fields["overlap_s"])
+
+
+def wrong_shares(tallies: Tallies) -> Array:
+    """Return the share of the class-seconds of every recording that is wrong."""
+    wrong = tallies.fields["pairs"].sum(axis=(1, 2))
+    return np.asarray(wrong / class_seconds(tallies.fields))
+
+
+def _pairs_fit(tallies: Tallies) -> bool:
+    """Say whether the pairs of every category sum to what the classes spend in it."""
+    fields, axes = tallies.fields, tallies.axes
+    slack = 1e-6 * np.maximum(1.0, class_seconds(fields))
+    for axis, other in (("fp", 2), ("fn", 1)):
+        paired = fields["pairs"].sum(axis=other)
+        for name in axes[axis]:
+            if name in axes["category"]:
+                spent = column(fields["seconds"], axes["category"], name).sum(axis=-1)
+                if (np.abs(column(paired, axes[axis], name) - spent) > slack).any():
+                    return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -96,7 +125,7 @@ def tally_cases(pair: _stretches.Pair, windows: Array, found: Segmented) -> Tall
         "pairs": found.tables.pairs,
         "window_s": windows[:, 1] - windows[:, 0],
         "null_s": _stretches.uncovered(pair, windows),
-        "unpaired": found.tables.overlaps.astype(np.int64),
+        "overlap_s": found.tables.overlap_s,
         "n": np.bincount(pair.recording_of[truth.codes()], minlength=len(windows)),
     }
     return Tallies(LAYOUT, {"class": tuple(pair.labels), **AXES}, fields)

@@ -1,6 +1,6 @@
-"""Rows that recordings of events leave for scores that do not fold: what was returned with its score, and latencies.
+"""Rows that recordings of events leave for scores that do not fold: what was returned, and errors of first onsets.
 
-:mod:`gnomon.measures.detections` says what hits, :mod:`gnomon.measures.timing` what latency is, and
+:mod:`gnomon.measures.detections` says what hits, :mod:`gnomon.measures.timing` what a first onset error is, and
 :mod:`gnomon.measures.ranked` what is scored from the rows. Stretches are given by recording, as in
 :mod:`gnomon.measures._stretches`; the code of a row's case is the place of its recording.
 """
@@ -18,7 +18,7 @@ from gnomon.measures import _stretches
 from gnomon.measures._stretches import Pair
 from gnomon.measures.detections import ACTIVITYNET, ranked_hits
 from gnomon.measures.ranked import hit_column
-from gnomon.measures.timing import lateness
+from gnomon.measures.timing import first_onsets
 
 
 def detections(
@@ -64,24 +64,26 @@ def detected(pair: Pair, thresholds: Sequence[float] = ACTIVITYNET) -> Ledger:
     return _ledger(pair, np.concatenate([side.groups, given]), columns)
 
 
-def latencies(truth: Mapping[Any, Any], prediction: Mapping[Any, Any], *, window: Any, background: Any = ()) -> Ledger:
-    """Return a row for every event that was detected: how late, in seconds, in the column ``latency``.
+def onset_errors(
+    truth: Mapping[Any, Any], prediction: Mapping[Any, Any], *, window: Any, background: Any = ()
+) -> Ledger:
+    """Return a row for every event that was detected: its ``first_onset_error``, in seconds.
 
     Examples
     --------
-    >>> found = latencies({"x": [(10, 20), (30, 40)]}, {"x": [(12, 20)]}, window=(0, 60))
-    >>> found.columns["latency"].tolist()
+    >>> found = onset_errors({"x": [(10, 20), (30, 40)]}, {"x": [(12, 20)]}, window=(0, 60))
+    >>> found.columns["first_onset_error"].tolist()
     [2.0]
     """
-    return late_by(_stretches.read_within(truth, prediction, window, background=background)[0])
+    return onset_rows(_stretches.read_within(truth, prediction, window, background=background)[0])
 
 
-def late_by(pair: Pair) -> Ledger:
-    """Return the rows of :func:`latencies` for recordings that are read and clipped."""
+def onset_rows(pair: Pair) -> Ledger:
+    """Return the rows of :func:`onset_errors` for recordings that are read and clipped."""
     true, returned = pair.tracks()
-    late = lateness(true, returned)
-    known = np.isfinite(late)
-    return _ledger(pair, true.codes()[known], {"latency": late[known]})
+    errors = first_onsets(true, returned)
+    known = np.isfinite(errors)
+    return _ledger(pair, true.codes()[known], {"first_onset_error": errors[known]})
 
 
 def _ledger(pair: Pair, groups: Array, columns: Mapping[str, Array]) -> Ledger:

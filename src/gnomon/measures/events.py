@@ -36,13 +36,17 @@ With tp the number of TP segments of an event or return, and *linked* meaning "s
 Pairs
 -----
 Where the true class a and the returned class b differ, the FP category of b is paired with the FN category of a, "-"
-standing for NULL. Pairs add up to the confusion matrix in seconds. *serious* is time with an I, D, M or F on a side,
-*timing* the rest; *substitution* is time in which neither side is NULL.
+standing for NULL. Pairs add up to what the confusion matrix has off its diagonal. *serious* is time with an I, D, M or
+F on a side, *timing* the rest; *substitution* is time in which neither side is NULL.
+
+Where classes of one track overlap (multi-label), every class is judged on its own, and the seconds of pairs, confusion
+and what follows from them are class-seconds: a moment with k true and m returned classes counts max(k, m) times.
+:mod:`gnomon.numerics.joint_labels` says how missing and extra classes of a moment are paired. Shares are over
+``class_seconds``, which is the length of the window where no classes overlap.
 
 Undefined cases
 ---------------
-P = 0 or N = 0: that half of the rates. Stretches of different classes that overlap in one track (multi-label): pairs,
-confusion and what follows from them; the tables by class remain.
+P = 0 or N = 0: that half of the rates.
 """
 
 from __future__ import annotations
@@ -84,8 +88,8 @@ def evaluate(truth: Any, prediction: Any, *, window: Window, keep_identity: bool
     dict
         ``classes`` by label: ``durations`` (seconds in each category), ``rates``, ``truth_events`` and
         ``returned_events`` (labels in the order of time), ``counts``. For labelled input also ``pairs``, ``confusion``
-        (``labels``, ``seconds``; rows are truth, the last is NULL), ``serious``, ``timing``, ``substitution``. And
-        ``undefined``: the reason for everything that is ``None``.
+        (``labels``, ``seconds``; rows are truth, the last is NULL), ``serious``, ``timing``, ``substitution`` and
+        ``class_seconds``, which they are parts of. And ``undefined``: the reason for everything that is ``None``.
 
     Examples
     --------
@@ -109,7 +113,7 @@ def evaluate(truth: Any, prediction: Any, *, window: Window, keep_identity: bool
     }
     result: dict[str, Any] = {"classes": classes}
     if labelled:
-        result |= _between_classes(labels, found, tracks, limits, undefined)
+        result |= _between_classes(labels, found, tracks, limits)
     return {**result, "undefined": undefined}
 
 
@@ -150,14 +154,8 @@ def _rates(durations: dict[str, float], where: str, undefined: dict[str, str]) -
 
 
 def _between_classes(
-    labels: list[Any], found: kernel.Segments, tracks: Sequence[Track], window: Window, undefined: dict[str, str]
+    labels: list[Any], found: kernel.Segments, tracks: Sequence[Track], window: Window
 ) -> dict[str, Any]:
-    names = ("pairs", "confusion", "serious", "timing", "substitution")
-    sides = [side for side, track in zip(("truth", "prediction"), tracks, strict=True) if kernel.overlapping(track)]
-    if sides:
-        why = f"classes overlap in {' and '.join(sides)}: a moment has no single class, see the tables by class"
-        undefined.update(dict.fromkeys(names, why))
-        return dict.fromkeys(names)
     confusion, table = joint(found, tracks[0], tracks[1], window)
     pairs = {
         f"{fp}|{fn}": float(table[i, j])
@@ -172,6 +170,7 @@ def _between_classes(
         "serious": math.fsum(s for pair, s in pairs.items() if grave[pair]),
         "timing": math.fsum(s for pair, s in pairs.items() if not grave[pair]),
         "substitution": math.fsum(s for pair, s in pairs.items() if NULL not in pair.split("|")),
+        "class_seconds": math.fsum(confusion.ravel()),
     }
 
 

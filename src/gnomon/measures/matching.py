@@ -1,4 +1,4 @@
-"""Scores of matched events over many recordings: found within a collar, in time, and how far their edges are off.
+"""Scores of matched events over many recordings: found within a collar, and how far their edges are off.
 
 :mod:`gnomon.measures.detections` and :mod:`gnomon.measures.timing` define them, :mod:`gnomon.measures._folding` the
 conventions. False alarms per hour follow from Ward's categories: see :mod:`gnomon.measures.recognition`.
@@ -7,14 +7,16 @@ Measures
 --------
 collar F1
     2 tp / (events + returns) of a class within a collar; over all classes (``micro``), or averaged over a class set.
-latency within x seconds
-    Share of the events that are detected at most x seconds late, early ones included.
+first onset error at most x seconds
+    Share of the events whose first return starts at most x seconds after them, early ones included.
 onset and offset error
     Mean absolute error of the edges of matched events, in seconds.
 
+All edges are those within the window: an event or return that reaches beyond it ends there.
+
 Undefined cases
 ---------------
-Collar F1: no event and no return. Latency: no event. Onset and offset error: no matched event.
+Collar F1: no event and no return. First onset error: no event. Onset and offset error: no matched event.
 """
 
 from __future__ import annotations
@@ -34,7 +36,7 @@ from gnomon.measures._folding import Folded, family_of
 from gnomon.measures._stretches import Pair
 from gnomon.measures.averaging import Average, AveragedRatio, Kind
 from gnomon.measures.detections import collar_counts
-from gnomon.measures.timing import lateness, matched
+from gnomon.measures.timing import first_onsets, matched
 
 
 @dataclass(frozen=True)
@@ -98,15 +100,15 @@ class CollarF1(AveragedRatio, Folded):
 
 
 @dataclass(frozen=True)
-class LatencyWithin(Folded):
-    """Share of the events that are detected at most so many seconds after their start.
+class FirstOnsetAtMost(Folded):
+    """Share of the events whose first return starts at most so many seconds after their start.
 
-    See :func:`gnomon.measures.timing.latency`.
+    See :func:`gnomon.measures.timing.first_onset_errors`.
     """
 
     seconds: float = 1.0
-    title: ClassVar[str] = "events detected in time"
-    layout: ClassVar[tuple[Field, ...]] = (Field("in_time"), Field("n"))
+    title: ClassVar[str] = "events with a small first onset error"
+    layout: ClassVar[tuple[Field, ...]] = (Field("reached"), Field("n"))
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "seconds", _stretches.amount(self.seconds, "seconds"))
@@ -114,26 +116,26 @@ class LatencyWithin(Folded):
     @property
     def family(self) -> str:  # type: ignore[override]
         """One tally for each limit."""
-        return family_of("latency", self.seconds)
+        return family_of("first_onset", self.seconds)
 
     @property
     def name(self) -> str:
         """Column key."""
-        return f"latency_within_{self.seconds:g}s"
+        return f"first_onset_error_at_most_{self.seconds:g}s"
 
     def kept(self, pair: Pair) -> dict[str, Any]:
-        """Events in time, and events."""
-        late = lateness(*pair.tracks())
-        return {"in_time": int((late <= self.seconds).sum()), "n": len(late)}
+        """Events with no larger error, and events."""
+        errors = first_onsets(*pair.tracks())
+        return {"reached": int((errors <= self.seconds).sum()), "n": len(errors)}
 
     def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
-        """More events in time than events."""
-        return {"more events in time than events": fields["in_time"] > fields["n"]}
+        """More events with a small error than events."""
+        return {"more events with a small error than events": fields["reached"] > fields["n"]}
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
-        """Events in time over events."""
+        """Events with no larger error over all events."""
         del frozen
-        return Scored.ratio(totals["in_time"], totals["n"])
+        return Scored.ratio(totals["reached"], totals["n"])
 
     def why(self, totals: Totals) -> str:
         """No event."""
@@ -219,9 +221,9 @@ MEASURES: tuple[Measure, ...] = (
     CollarF1("macro"),
     CollarF1("macro", "present", None, collar=1.0, share=0.2),
     CollarF1("weighted", collar=1.0, offsets=False),
-    LatencyWithin(1.0),
-    LatencyWithin(2.0),
-    LatencyWithin(5.0),
+    FirstOnsetAtMost(1.0),
+    FirstOnsetAtMost(2.0),
+    FirstOnsetAtMost(5.0),
     OnsetError(),
     OffsetError(),
     OffsetError(0.5),

@@ -13,13 +13,15 @@ event hit rate and reliability (*any overlap*)
     non-D / events, and non-I' / returns, over all classes.
 rate of a category
     Seconds of a category of one class over P or N of the class.
-time accuracy, serious and timing error
-    Shares of the windows: time with the right class (or rightly none), with an I, D, M or F, with only O and U.
+time accuracy, serious, timing and substitution error
+    Shares of the class-seconds: right (or rightly nothing), with an I, D, M or F, with only O and U, of one class taken
+    for another. Class-seconds are the seconds of the windows; where several classes are true or returned at once, a
+    moment counts once for each of them (:mod:`gnomon.numerics.joint_labels`). Accuracy, serious and timing error sum to
+    1, with or without overlaps.
 false alarms per hour
     I' of all classes over hours of the windows (``total``), or of their time without any true event (``null``).
 
-Undefined cases: no recordings; a class without support; overlapping classes in one track (the shares of the window); no
-time without events (false alarms per NULL hour).
+Undefined cases: no recordings; a class without support; no time without events (false alarms per NULL hour).
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ import numpy as np
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Direction, Measure, Scored
 from gnomon.core.tallies import Array, Totals
-from gnomon.measures._ward import STORED, WardTally, column, summed
+from gnomon.measures._ward import STORED, WardTally, class_seconds, column, summed
 from gnomon.measures.averaging import AveragedRatio, Kind
 from gnomon.measures.events import POSITIVE
 from gnomon.measures.timing import HOUR_S
@@ -227,6 +229,8 @@ class CategoryRate(WardTally):
 class WindowShare(WardTally):
     """Share of the time of the windows.
 
+    Where classes overlap, of the class-seconds of the windows.
+
     Parameters
     ----------
     what
@@ -236,7 +240,7 @@ class WindowShare(WardTally):
     """
 
     what: Literal["correct", "serious", "timing", "substitution"] = "correct"
-    title: ClassVar[str] = "share of the windows"
+    title: ClassVar[str] = "share of the time"
 
     def __post_init__(self) -> None:
         if self.what not in ("correct", "serious", "timing", "substitution"):
@@ -253,20 +257,21 @@ class WindowShare(WardTally):
         return {"correct": "time_accuracy"}.get(self.what, f"{self.what}_error")
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
-        """Seconds over the windows."""
+        """Class-seconds over all class-seconds."""
         del frozen
         pairs, fps, fns = totals["pairs"], totals.axes["fp"], totals.axes["fn"]
         grave = np.array([[bool({fp, fn} & {"I", "M", "D", "F"}) for fn in fns] for fp in fps])
         both = np.array([["-" not in (fp, fn) for fn in fns] for fp in fps])
         kinds = {"serious": grave, "timing": ~grave, "substitution": both}
         wrong = {name: pairs[..., kind].sum(axis=-1) for name, kind in kinds.items()}
-        spent = totals["window_s"] - wrong["serious"] - wrong["timing"] if self.what == "correct" else wrong[self.what]
-        scored = Scored.ratio(np.maximum(spent, 0.0), totals["window_s"])
-        return Scored(scored.values, scored.defined & (totals["unpaired"] == 0))
+        whole = class_seconds(totals)
+        spent = whole - wrong["serious"] - wrong["timing"] if self.what == "correct" else wrong[self.what]
+        return Scored.ratio(np.maximum(spent, 0.0), whole)
 
     def why(self, totals: Totals) -> str:
-        """No recording, or overlapping classes."""
-        return "classes overlap in one track" if int(totals["unpaired"]) else "no recordings"
+        """No recording."""
+        del totals
+        return "no recordings"
 
 
 @dataclass(frozen=True)

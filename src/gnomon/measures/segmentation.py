@@ -13,8 +13,7 @@ edit score
 
 Undefined cases
 ---------------
-F1@k: no run on either side. Edit score: no recording with a run, or one in which two runs of a side begin and end
-together: they have no order.
+F1@k: no run on either side. Edit score: no recording with a run.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ class _Segmentation(Folded):
         Field("edit", (), "sum"),
         Field("n"),
         Field("empty"),
-        Field("tied"),
     )
 
     def kept(self, pair: Pair) -> dict[str, Any]:
@@ -63,7 +61,6 @@ class _Segmentation(Folded):
             "edit": sum(edits),
             "n": len(edits),
             "empty": 1 - len(edits),
-            "tied": int(_tied(true) or _tied(returned)),
         }
 
     def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
@@ -141,12 +138,12 @@ class EditScore(_Segmentation):
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Mean over recordings with a run."""
         del frozen
-        scored = Scored.ratio(totals["edit"], totals["n"])
-        return Scored(scored.values, scored.defined & (totals["tied"] == 0))
+        return Scored.ratio(totals["edit"], totals["n"])
 
     def why(self, totals: Totals) -> str:
-        """No recording, or one whose runs have no order."""
-        return "runs of two classes begin and end together" if int(totals["tied"]) else NO_RUNS
+        """No recording with a run."""
+        del totals
+        return NO_RUNS
 
 
 def _hits(true: Track, returned: Track) -> dict[str, Any]:
@@ -164,13 +161,6 @@ def _impossible(fields: Mapping[str, Array]) -> dict[str, Array]:
         "more runs are hit than there are": tp.max(axis=-1) > np.minimum(fields["truth"], fields["returned"]),
         "a larger overlap has more hits": np.diff(tp, axis=-1) > 0,
     }
-
-
-def _tied(track: Track) -> bool:
-    """Say whether two runs begin and end together."""
-    order = np.lexsort((track.ends, track.starts))
-    same = [np.diff(edges[order]) == 0 for edges in (track.starts, track.ends)]
-    return bool((same[0] & same[1]).any())
 
 
 MEASURES: tuple[Measure, ...] = (SegmentalF1(0.1), SegmentalF1(0.25), SegmentalF1(0.5), EditScore(), RunF1(0.5))

@@ -19,8 +19,9 @@ F1@k
     all classes and recordings F1 = 2 tp / (2 tp + fp + fn), from 0 to 1.
 edit score
     100 (1 - d / longer), with d the Levenshtein distance of the sequences of labels of both sides, and longer the
-    length of the longer one; mean over recordings, from 0 to 100. Runs are in the order of their starts, then ends,
-    then labels.
+    length of the longer one; mean over recordings, from 0 to 100. Runs are in the order of their starts, then ends.
+    Runs of several classes that begin and end together have no order: they are one place in the sequence, labelled by
+    the set of their classes.
 
 Undefined cases
 ---------------
@@ -118,7 +119,8 @@ def edit_score(truth: Any, prediction: Any, *, background: Any = ()) -> float | 
 
 def edit_scores(pair: Pair) -> list[float]:
     """Return the edit scores of the recordings that have a run on either side."""
-    sides = [_sequences(pair, track) for track in pair.tracks()]
+    sets: dict[tuple[int, ...], int] = {}
+    sides = [_sequences(pair, track, sets) for track in pair.tracks()]
     return [
         100 * (1 - matching1d.edit_distance(true, returned) / max(len(true), len(returned)))
         for true, returned in zip(*sides, strict=True)
@@ -137,10 +139,19 @@ def best_overlaps(true: Track, returned: Track) -> Array:
     return best
 
 
-def _sequences(pair: Pair, track: Track) -> list[Array]:
-    """Return the classes of a side in the order of time, by recording."""
+def _sequences(pair: Pair, track: Track, sets: dict[tuple[int, ...], int]) -> list[Array]:
+    """Return the labels of a side in the order of time, by recording: classes, or sets of them after all classes."""
     groups = track.codes()
     recording, classes = pair.recording_of[groups], pair.class_of[groups]
     order = np.lexsort((classes, track.ends, track.starts, recording))
-    ends = np.cumsum(np.bincount(recording, minlength=len(pair.recordings)))
-    return np.split(classes[order], ends[:-1])
+    recording, classes = recording[order], classes[order]
+    columns = recording, track.starts[order], track.ends[order]
+    begins = np.any([np.diff(column, prepend=np.nan) != 0 for column in columns], axis=0)
+    firsts = np.flatnonzero(begins)
+    stops = np.append(firsts[1:], len(classes))
+    labels = classes[firsts]
+    for at in np.flatnonzero(stops - firsts > 1).tolist():
+        together = tuple(classes[firsts[at] : stops[at]].tolist())
+        labels[at] = len(pair.labels) + sets.setdefault(together, len(sets))
+    ends = np.cumsum(np.bincount(recording[firsts], minlength=len(pair.recordings)))
+    return np.split(labels, ends[:-1])

@@ -1,4 +1,4 @@
-"""When a recogniser speaks: false alarms per hour, latency of detection, and how far boundaries are off.
+"""Times of events: false alarms per hour, errors of first onsets, and how far boundaries are off.
 
 Conventions
 -----------
@@ -7,6 +7,9 @@ Conventions
 - Background is what nothing covers, and what is named as ``background``; it is never an event, and a return of
   background is never an alarm.
 - Every error is signed, returned minus true: negative is early.
+- Onsets are those that a recogniser reports, not when it reports them: one that is asked at the end may date an event
+  back. An onset error therefore says nothing about how long a recogniser takes to detect an event.
+- With a ``window``, both sides are cut to it before anything is matched: an edge beyond it is the window's.
 
 Measures
 --------
@@ -14,19 +17,19 @@ false alarms per hour
     I' (returns that share no time with an event of their class, within the window) over hours. The denominator is part
     of the name: ``total`` hours of the windows, or ``null`` hours, in which truth holds no event of any class. An alarm
     of a class during an event of another class counts in both.
-latency
+first onset error
     For every event that a return of its class overlaps: start of the first such return minus start of the event. A
     return that began in an earlier event and still lasts is early for the later one. Median and 90th percentile (linear
-    interpolation) are over the events that were detected; the share within x seconds (latency <= x, early ones
-    included) is over all events, the missed ones among those that were not in time.
+    interpolation) are over the events that were detected; the share with an error of at most x seconds (early ones
+    included) is over all events: a missed one counts as not reached.
 boundary offsets
     Onset and offset errors of matched events: pairs of one class with IoU of at least ``least_iou``, one to one, taken
     by falling IoU (of equal ones the earlier). Mean, median, mean and 90th percentile of absolute errors.
 
 Undefined cases
 ---------------
-No time in the denominator: false alarms per hour. No event: shares of latency. No detected event or no matched pair:
-everything that is summarised over them.
+No time in the denominator: false alarms per hour. No event: shares of first onset errors. No detected event or no
+matched pair: everything that is summarised over them.
 """
 
 from __future__ import annotations
@@ -39,6 +42,7 @@ import numpy as np
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.measures import _stretches
+from gnomon.measures._stretches import Pair
 from gnomon.numerics import matching1d
 from gnomon.numerics.segments import Track
 
@@ -48,11 +52,14 @@ HOUR_S = 3600.0
 def evaluate(
     truth: Any, prediction: Any, *, window: Any, per: Literal["total", "null"] = "total", background: Any = ()
 ) -> dict[str, Any]:
-    """Return ``false_alarms``, ``latency`` and ``boundary_offsets`` with the defaults of their functions."""
+    """Return ``false_alarms``, ``first_onset`` and ``boundary_offsets`` with the defaults of their functions.
+
+    All are cut to the window.
+    """
     return _stretches.gathered(
         false_alarms=false_alarms_per_hour(truth, prediction, window=window, per=per, background=background),
-        latency=latency(truth, prediction, background=background),
-        boundary_offsets=boundary_offsets(truth, prediction, background=background),
+        first_onset=first_onset_errors(truth, prediction, window=window, background=background),
+        boundary_offsets=boundary_offsets(truth, prediction, window=window, background=background),
     )
 
 
@@ -104,44 +111,51 @@ def false_alarms_per_hour(
     return {**rate(n, "rate"), **sums, "classes": classes, "undefined": undefined}
 
 
-def latency(
-    truth: Any, prediction: Any, *, within: Sequence[float] = (1.0, 2.0, 5.0), background: Any = ()
+def first_onset_errors(
+    truth: Any,
+    prediction: Any,
+    *,
+    at_most: Sequence[float] = (1.0, 2.0, 5.0),
+    window: Any = None,
+    background: Any = (),
 ) -> dict[str, Any]:
-    """Say how late events are detected, in seconds.
+    """Summarise how far the first return of every event starts from the start of the event, in seconds.
 
     Parameters
     ----------
     truth, prediction, background
         As in :mod:`gnomon.measures._stretches`.
-    within
-        Seconds for which the share of events detected in time is asked.
+    at_most
+        Seconds for which the share of events with no larger error is asked.
+    window
+        As in :mod:`gnomon.measures._stretches`; by default nothing is cut.
 
     Returns
     -------
     dict
-        ``median``, ``p90``, ``within`` (share by seconds), ``events``, ``detected``; ``classes`` by label with the
+        ``median``, ``p90``, ``at_most`` (share by seconds), ``events``, ``detected``; ``classes`` by label with the
         same; ``undefined``.
 
     Examples
     --------
-    >>> result = latency([(10, 20), (30, 40), (50, 60)], [(11, 20), (29, 33)])
-    >>> result["median"], result["detected"], round(result["within"]["1"], 3)
+    >>> result = first_onset_errors([(10, 20), (30, 40), (50, 60)], [(11, 20), (29, 33)])
+    >>> result["median"], result["detected"], round(result["at_most"]["1"], 3)
     (0.0, 2, 0.667)
     """
-    pair = _stretches.read(truth, prediction, background=background)
-    limits = _seconds(within)
+    pair = _read(truth, prediction, window, background)
+    limits = _seconds(at_most)
     true, returned = pair.tracks()
-    late = lateness(true, returned)
+    errors = first_onsets(true, returned)
     undefined: dict[str, str] = {}
     classes = {
         label: _summary(values, limits, f"classes.{label}.", undefined)
-        for label, values in zip(pair.labels, pair.by_class(true.codes(), late), strict=True)
+        for label, values in zip(pair.labels, pair.by_class(true.codes(), errors), strict=True)
     }
-    return {**_summary(late, limits, "", undefined), "classes": classes, "undefined": undefined}
+    return {**_summary(errors, limits, "", undefined), "classes": classes, "undefined": undefined}
 
 
 def boundary_offsets(
-    truth: Any, prediction: Any, *, least_iou: float | None = None, background: Any = ()
+    truth: Any, prediction: Any, *, least_iou: float | None = None, window: Any = None, background: Any = ()
 ) -> dict[str, Any]:
     """Summarise the errors of starts and ends of matched events, in seconds.
 
@@ -151,6 +165,8 @@ def boundary_offsets(
         As in :mod:`gnomon.measures._stretches`.
     least_iou
         Least IoU of a matched pair; by default any overlap.
+    window
+        As in :mod:`gnomon.measures._stretches`; by default nothing is cut.
 
     Returns
     -------
@@ -166,7 +182,7 @@ def boundary_offsets(
     ([1.0, -2.0], 1.5)
     """
     least = 0.0 if least_iou is None else float(_stretches.limits(least_iou, "least_iou")[0])
-    pair = _stretches.read(truth, prediction, background=background)
+    pair = _read(truth, prediction, window, background)
     true, returned = pair.tracks()
     i, j = matched(true, returned, least)
     errors = {"onset": returned.starts[j] - true.starts[i], "offset": returned.ends[j] - true.ends[i]}
@@ -181,12 +197,12 @@ def boundary_offsets(
     return {**result, **sizes, "classes": classes, "undefined": undefined}
 
 
-def lateness(true: Track, returned: Track) -> Array:
-    """Return the latency of every event, infinite where none of its class is returned."""
+def first_onsets(true: Track, returned: Track) -> Array:
+    """Return the first onset error of every event, infinite where no return of its class overlaps it."""
     i, j, _ = matching1d.overlaps(true, returned)
-    late = np.full(len(true.starts), np.inf)
-    np.minimum.at(late, i, returned.starts[j] - true.starts[i])
-    return late
+    errors = np.full(len(true.starts), np.inf)
+    np.minimum.at(errors, i, returned.starts[j] - true.starts[i])
+    return errors
 
 
 def matched(true: Track, returned: Track, least: float) -> tuple[Array, Array]:
@@ -200,17 +216,24 @@ def matched(true: Track, returned: Track, least: float) -> tuple[Array, Array]:
     return found, chosen[found]
 
 
-def _summary(late: Array, limits: list[float], where: str, undefined: dict[str, str]) -> dict[str, Any]:
-    known = late[np.isfinite(late)]
+def _read(truth: Any, prediction: Any, window: Any, background: Any) -> Pair:
+    """Read both sides, cut to the window where one is given."""
+    if window is None:
+        return _stretches.read(truth, prediction, background=background)
+    return _stretches.read_within(truth, prediction, window, background=background)[0]
+
+
+def _summary(errors: Array, limits: list[float], where: str, undefined: dict[str, str]) -> dict[str, Any]:
+    known = errors[np.isfinite(errors)]
     if not len(known):
         undefined.update({f"{where}{name}": "no event was detected" for name in ("median", "p90")})
-    if not len(late):
-        undefined.update({f"{where}within.{x:g}": "no events" for x in limits})
+    if not len(errors):
+        undefined.update({f"{where}at_most.{x:g}": "no events" for x in limits})
     return {
         "median": float(np.median(known)) if len(known) else None,
         "p90": float(np.percentile(known, 90)) if len(known) else None,
-        "within": {f"{x:g}": float((late <= x).mean()) if len(late) else None for x in limits},
-        "events": len(late),
+        "at_most": {f"{x:g}": float((errors <= x).mean()) if len(errors) else None for x in limits},
+        "events": len(errors),
         "detected": len(known),
     }
 
@@ -225,11 +248,11 @@ def _errors(values: Array, where: str, undefined: dict[str, str]) -> dict[str, f
     return {name: float(value) for name, value in zip(names, found, strict=True)}
 
 
-def _seconds(within: Sequence[float]) -> list[float]:
+def _seconds(at_most: Sequence[float]) -> list[float]:
     try:
-        limits = [float(x) for x in within]
+        limits = [float(x) for x in at_most]
     except (TypeError, ValueError) as error:
-        raise InputError(f"within: expected seconds, but got {within!r:.80}") from error
+        raise InputError(f"at_most: expected seconds, but got {at_most!r:.80}") from error
     if not np.isfinite(limits).all():
-        raise InputError(f"within: expected finite seconds, but got {within!r:.80}")
+        raise InputError(f"at_most: expected finite seconds, but got {at_most!r:.80}")
     return limits

@@ -2,9 +2,13 @@
 
 Conventions
 -----------
-- Tracks and segments are those of :mod:`gnomon.numerics.segments`. No two classes of one track may overlap in time; a
-  recording in which they do has no tables.
+- Tracks and segments are those of :mod:`gnomon.numerics.segments`.
 - NULL is what holds where no class does: the index after all classes.
+- Classes of one track may overlap; tables then hold *class-seconds*. Where the classes A are true and the classes B are
+  returned, a class in both is right. Missing classes (in A, not in B) and extra ones (in B, not in A) are paired one to
+  one, those left over with NULL; a table holds the mean over all ways to pair them. A moment so counts as often as the
+  larger of A and B has classes, and once where both are empty. A row adds up to the seconds in which its class is true,
+  a column to those in which it is returned. Without overlaps a moment has one pair, and tables add up to the window.
 """
 
 from __future__ import annotations
@@ -13,18 +17,22 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gnomon.core.compiling import jit
-from gnomon.numerics.segments import Codes, D, Floats, I, Segments, Track, rising
+from gnomon.numerics.segments import TN, TP, Codes, D, Floats, I, Segments, Track, overlapping, rising
+
+MOST_CLASSES = 200
+"""Above this many classes no confusion is kept; a recording in which so many overlap has pairs alone."""
 
 
 def joint(found: Segments, truth: Track, returned: Track, window: tuple[float, float]) -> tuple[Floats, Floats]:
     """Return seconds by (true class, returned class) and by (FP category, FN category); the last index is NULL.
 
-    Neither track may hold overlapping classes. The second table counts stretches whose true and returned classes
-    differ: rows are ``I, M, Os, Oe`` of the returned class, columns ``D, F, Us, Ue`` of the true class.
+    The second table counts what is not right: rows are ``I, M, Os, Oe`` of the returned class, columns ``D, F, Us, Ue``
+    of the true class.
     """
+    if overlapping(truth) or overlapping(returned):
+        return _join_overlapping(found, (0, truth.classes), float(window[1]), tabled=True)[:2]
     classes = truth.classes
     confusion, pairs = np.zeros((classes + 1, classes + 1)), np.zeros((5, 5))
     tracks = []
@@ -42,8 +50,8 @@ class Joint:
 
     Attributes
     ----------
-    overlaps
-        ``(recordings,)``: in which stretches of different classes of one track overlap; they have no tables.
+    overlap_s
+        ``(recordings,)``: class-seconds beyond the seconds of the window; above 0 where classes of one track overlap.
     pairs
         ``(recordings, 5, 5)`` seconds.
     recording, truth, returned, seconds
@@ -51,7 +59,7 @@ class Joint:
         of a recording is NULL.
     """
 
-    overlaps: NDArray[np.bool_]
+    overlap_s: Floats
     pairs: Floats
     recording: Codes
     truth: Codes
@@ -77,7 +85,7 @@ def joints(found: Segments, truth: Track, returned: Track, windows: Floats, of: 
     tied = np.zeros(count, np.bool_)
     for side in sides:
         _overlap(side, tied)
-    own = np.where(tied, 0, np.diff(firsts)) + 1  # those without tables need no room, however many classes they have
+    own = np.where(tied, 0, np.diff(firsts)) + 1  # overlapping ones are added below
     steps = sum(2 * np.diff(side[3]) for side in sides) + 1
     room = int(np.minimum(own * own, steps).sum())
     entries = tuple(np.empty(room, np.int64) for _ in range(3)), np.empty(room)
@@ -85,8 +93,35 @@ def joints(found: Segments, truth: Track, returned: Track, windows: Floats, of: 
     limits = np.ascontiguousarray(windows, dtype=np.float64)
     segmented = (found.starts, found.categories, found.offsets)
     n = _joins(sides[0], sides[1], segmented, (limits, firsts, tied), table, pairs, entries)
-    recording, true, got = (part[:n] for part in entries[0])
-    return Joint(tied, pairs, recording, true, got, entries[1][:n])
+    overlap_s = np.zeros(count)
+    parts = [(*(part[:n] for part in entries[0]), entries[1][:n])]
+    for r in np.flatnonzero(tied).tolist():
+        span = int(firsts[r]), int(firsts[r + 1])
+        tabled = span[1] - span[0] <= MOST_CLASSES
+        confusion, pairs[r], overlap_s[r] = _join_overlapping(found, span, float(limits[r, 1]), tabled=tabled)
+        a, b = np.nonzero(confusion)
+        parts.append((np.full(len(a), r), a, b, confusion[a, b]))
+    recording, true, got, seconds = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.argsort(recording, kind="stable")
+    return Joint(overlap_s, pairs, recording[order], true[order], got[order], seconds[order])
+
+
+def _join_overlapping(
+    found: Segments, span: tuple[int, int], high: float, *, tabled: bool
+) -> tuple[Floats, Floats, float]:
+    """Return both tables of one recording whose classes overlap, and its class-seconds beyond the window.
+
+    ``span`` is the range of the recording's classes, ``high`` the end of its window. Unless ``tabled``, the first table
+    is empty.
+    """
+    first, stop = span
+    offsets = found.offsets[first : stop + 1]
+    own = slice(offsets[0], offsets[-1])
+    classes = np.repeat(np.arange(stop - first), np.diff(offsets))
+    order = np.argsort(found.starts[own], kind="stable")
+    pairs, confusion = np.zeros((5, 5)), np.zeros((stop - first + 1,) * 2 if tabled else (0, 0))
+    steps = found.starts[own][order], found.categories[own][order], classes[order]
+    return confusion, pairs, float(_join_sets(steps, stop - first, high, confusion, pairs))
 
 
 def _by_recording(track: Track, of: Codes, recordings: int) -> tuple[Floats, Floats, Codes, Codes]:
@@ -133,6 +168,69 @@ def _join(truth: Any, returned: Any, found: Any, window: Any, confusion: Any, pa
                 fn = _category(starts, categories, offsets, at, a, x) - D
             pairs[fp, fn] += y - x
         x = y
+
+
+@jit
+def _join_sets(steps: Any, n_classes: int, high: float, confusion: Any, pairs: Any) -> float:
+    """Go through all segments of all classes by time; what is right, missing and extra at a moment are three lists."""
+    times, categories, classes = steps
+    counts = np.zeros(10, np.int64)  # classes by their present category
+    lists, sizes = np.empty((3, n_classes), np.int64), np.zeros(3, np.int64)
+    now, place = np.full(n_classes, TN), np.zeros(n_classes, np.int64)
+    beyond = 0.0
+    s = 0
+    while s < times.size:
+        x = times[s]
+        while s < times.size and times[s] == x:
+            c, new = classes[s], categories[s]
+            if now[c] != TN:
+                kind = _kind(now[c])
+                sizes[kind] -= 1
+                last = lists[kind, sizes[kind]]
+                lists[kind, place[c]], place[last] = last, place[c]
+                counts[now[c]] -= 1
+            if new != TN:
+                kind = _kind(new)
+                lists[kind, sizes[kind]], place[c] = c, sizes[kind]
+                sizes[kind] += 1
+                counts[new] += 1
+            now[c] = new
+            s += 1
+        length = (times[s] if s < times.size else high) - x
+        right, k, m = sizes[0], sizes[1], sizes[2]
+        beyond += length * (max(right + max(k, m), 1) - 1)
+        both = length / max(k, m, 1)
+        lost = length * max(k - m, 0) / max(k, 1)
+        added = length * max(m - k, 0) / max(m, 1)
+        for i in range(4):
+            pairs[4, i] += lost * counts[D + i]
+            pairs[i, 4] += added * counts[I + i]
+            for j in range(4):
+                pairs[i, j] += both * counts[I + i] * counts[D + j]
+        if confusion.size:
+            _add_moment(confusion, lists, sizes, length, both, lost, added)
+    return beyond
+
+
+@jit
+def _kind(category: int) -> int:
+    """Return 0 for what is right, 1 for what is missing, 2 for what is extra."""
+    return 0 if category == TP else 1 if category < I else 2
+
+
+@jit
+def _add_moment(confusion: Any, lists: Any, sizes: Any, length: float, both: float, lost: float, added: float) -> None:
+    null = confusion.shape[0] - 1
+    if sizes.sum() == 0:
+        confusion[null, null] += length
+    for c in lists[0, : sizes[0]]:
+        confusion[c, c] += length
+    for a in lists[1, : sizes[1]]:
+        confusion[a, null] += lost
+        for b in lists[2, : sizes[2]]:
+            confusion[a, b] += both
+    for b in lists[2, : sizes[2]]:
+        confusion[null, b] += added
 
 
 @jit

@@ -14,7 +14,7 @@ from gnomon.audit.record import Audit
 from gnomon.core import registry
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
-from gnomon.core.errors import InputError, IntegrityError
+from gnomon.core.errors import InputError, IntegrityError, some
 from gnomon.core.evidence import Finding, Verdict
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Shown
@@ -287,13 +287,16 @@ def _assemble(folder: Path, manifest: dict[str, Any], limits: Limits) -> Run:
     coverage, scores, audit = (_parsed(folder / f"{name}.json", limits) for name in ("coverage", "scores", "audit"))
     roster = coverage["roster"]
     ledgers = folder / "ledgers.npz"
+    tallies = packing.unpack_tallies(packing.read_packed(folder / "tallies.npz", limits))
+    measures = tuple(registry.measure(record) for record in manifest["protocol"]["measures"])
+    _check_fields(folder, measures, tallies)
     return Run(
         manifest=manifest,
         coverage={**{k: v for k, v in coverage.items() if k != "roster"}, "complete": _truth(coverage["complete"])},
         roster=msgspec.convert(roster, StoredRoster).roster(),
-        tallies=packing.unpack_tallies(packing.read_packed(folder / "tallies.npz", limits)),
+        tallies=tallies,
         ledgers=packing.unpack_ledgers(packing.read_packed(ledgers, limits)) if ledgers.is_file() else {},
-        measures=tuple(registry.measure(record) for record in manifest["protocol"]["measures"]),
+        measures=measures,
         scores=tuple(msgspec.convert(record, Score) for record in scores["scores"]),
         findings=tuple(msgspec.convert(record, Finding) for record in audit["findings"]),
         verdicts=tuple(msgspec.convert(record, Verdict) for record in audit["claims"]),
@@ -302,3 +305,15 @@ def _assemble(folder: Path, manifest: dict[str, Any], limits: Limits) -> Run:
         not_made=msgspec.convert(audit.get("not_made", {}), dict[str, str]),
         suite_made=msgspec.convert(audit.get("suite_made", ()), tuple[str, ...]),
     )
+
+
+def _check_fields(folder: Path, measures: tuple[Measure, ...], tallies: Mapping[str, Tallies]) -> None:
+    """Refuse tallies without the fields that measures read: a version with other definitions wrote them."""
+    for measure in measures:
+        held = tallies.get(measure.family)
+        lacking = [] if held is None else [own.name for own in measure.layout if own.name not in held.fields]
+        if lacking:
+            raise IntegrityError(
+                f"{folder}: the tallies of family {measure.family!r} have no field {some(lacking)}, which "
+                f"{measure.name} needs; another version of gnomon wrote the run: score its data again"
+            )

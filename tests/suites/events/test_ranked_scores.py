@@ -1,4 +1,4 @@
-"""mAP and latency of ``events`` are scores with intervals, made from rows. Expected values are worked by hand."""
+"""mAP and first onset errors of ``events`` are scores with intervals, made from rows. Expected values: by hand."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 
 import gnomon
 
-RANKED = ("latency_median", "latency_p90", "mAP@50:95", "mAP@50")
+RANKED = ("first_onset_error_median", "first_onset_error_p90", "mAP@50:95", "mAP@50")
 
 
 def write(folder, late, scores=True):
@@ -33,15 +33,18 @@ def test_scores_of_rows_by_hand(tmp_path):
     assert scores["mAP@50"].value == pytest.approx(6 / 10)
     # At .5, .55, .6, ..., .95 the first 6, 5, 5, 4, 4, 3, 3, 2, 2, 1 returns hit.
     assert scores["mAP@50:95"].value == pytest.approx((6 + 5 + 5 + 4 + 4 + 3 + 3 + 2 + 2 + 1) / 10 / 10)
-    assert (scores["latency_median"].value, scores["latency_p90"].value) == (3.5, pytest.approx(0.9 * 7))
+    assert (scores["first_onset_error_median"].value, scores["first_onset_error_p90"].value) == (
+        3.5,
+        pytest.approx(0.9 * 7),
+    )
     assert [scores[name].n for name in RANKED] == [8, 8, 10, 10]
     assert all(score.low < score.value < score.high for score in scores.values())
-    assert scores["latency_median"].unit == "s"
+    assert scores["first_onset_error_median"].unit == "s"
     assert all(check.passed for check in gnomon.verify(run.path))
-    row = gnomon.load(tmp_path / "runs").tables["when"].rows[0]
+    row = gnomon.load(tmp_path / "runs").tables["edge_errors"].rows[0]
     assert (row["median"].value, row["median"].low, row["map50"].high) == (
         3.5,
-        scores["latency_median"].low,
+        scores["first_onset_error_median"].low,
         scores["mAP@50"].high,
     )
 
@@ -49,13 +52,13 @@ def test_scores_of_rows_by_hand(tmp_path):
 def test_results_without_scores_have_no_average_precision(tmp_path):
     (run,) = gnomon.score("events", **write(tmp_path, [0, 1, 2], scores=False)).runs
     assert run.find("mAP@50").why == "something returned has no score"
-    assert run.find("latency_median").value == 1.0
+    assert run.find("first_onset_error_median").value == 1.0
 
 
-def test_nothing_returned_is_no_precision_and_no_latency(tmp_path):
+def test_nothing_returned_is_no_precision_and_no_onset_error(tmp_path):
     (run,) = gnomon.score("events", **write(tmp_path, [None, None])).runs
     assert run.find("mAP@50").value == 0.0
-    assert run.find("latency_median").why == "no latency to summarise"
+    assert run.find("first_onset_error_median").why == "no first onset error to summarise"
 
 
 def test_the_published_variant_stays_what_its_text_says(tmp_path):

@@ -7,6 +7,9 @@ import pytest
 import gnomon
 from gnomon.core.errors import InputError
 from gnomon.core.options import build
+from gnomon.core.tallies import Tallies
+from gnomon.measures.recognition import WindowShare
+from gnomon.runs import exhibits
 from gnomon.suites.events.options import TemplateOptions
 from gnomon.suites.events.template import template
 
@@ -132,13 +135,110 @@ def test_pairs_confusion_and_timing_by_hand(tmp_path):
     matrix = next(item for item in result.items if item.name == "confusion").data
     assert matrix["labels"] == ["a", "b", "(nothing)"]
     assert matrix["counts"] == [[0.0, 4.0, 0.0], [0.0, 1.0, 1.0], [0.0, 1.0, 3.0]]
-    when = result.tables["when"].rows[0]
-    assert (when["median"].value, when["onset"].value, when["offset"].value) == (1.0, 1.0, 1.0)
-    assert when["map50"].value == 0.0
+    errors = result.tables["edge_errors"].rows[0]
+    assert (errors["median"].value, errors["onset"].value, errors["offset"].value) == (1.0, 1.0, 1.0)
+    assert errors["map50"].value == 0.0
     assert result.tables["cases"].rows[0]["right"].value == pytest.approx(0.4)
     again = gnomon.load(tmp_path / "runs")
-    assert again.tables["when"].rows == result.tables["when"].rows
+    assert again.tables["edge_errors"].rows == result.tables["edge_errors"].rows
     assert all(check.passed for check in gnomon.verify(result.runs[0].path))
+
+
+@pytest.fixture
+def overlapping(tmp_path):
+    """Eight recordings of 1,000 s, some of time lost and added; ``more`` has 1 s of b within an event of a besides."""
+    truth = {"t1": 0, "t2": 1000, "labels": [stretch(100, 500, "a"), stretch(600, 700, "b")]}
+    cases = [{**truth, "id": f"r{i}", "subject": {"id": f"s{i}"}} for i in range(8)]
+    plain = {f"r{i}": [stretch(110, 500 + i, "a"), stretch(600, 690, "b")] for i in range(8)}
+    more = {**plain, "r3": [*plain["r3"], stretch(200, 201, "b")]}
+    for name, held in {"truth": cases, "plain": plain, "more": more}.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(held))
+    return tmp_path
+
+
+def stretch(start, end, label):
+    return {"t1": start, "t2": end, "label": label}
+
+
+def test_one_overlapping_false_alarm_changes_the_shares_of_time_a_little(overlapping):
+    """By hand: 80 s of Us, 80 of Ue and 28 of Oe in 8,000 s; the alarm is 1 s more of each."""
+    files = [str(overlapping / f"{name}.json") for name in ("plain", "more")]
+    result = gnomon.score("events", str(overlapping / "truth.json"), files, out=overlapping / "runs")
+    plain, more = result.runs
+    assert [plain.find(name).value for name in ("time_accuracy", "serious_error", "timing_error")] == pytest.approx(
+        [1 - 188 / 8000, 0, 188 / 8000]
+    )
+    assert [more.find(name).value for name in ("time_accuracy", "serious_error", "timing_error")] == pytest.approx(
+        [1 - 189 / 8001, 1 / 8001, 188 / 8001]
+    )
+    assert more.find("time_accuracy").low < more.find("time_accuracy").value < more.find("time_accuracy").high
+    rows = {
+        row["case"].value: row["right"].value for row in result.tables["cases"].rows if row["system"].value == "more"
+    }
+    assert rows["r3"] == pytest.approx(1 - 24 / 1001)
+    notes = [note for item in (result.tables["pairs"], result.tables["scores"]) for note in item.notes]
+    assert sum("8,001.0 class-seconds (windows: 8,000.0 s)" in note for note in notes) == 2
+    assert all(check.passed for run in result.runs for check in gnomon.verify(run.path))
+
+
+def test_shares_of_time_agree_wherever_they_stand(tmp_path):
+    """Truth of r2 overlaps; 250 s of 1,000 are wrong in r1, 200 of 1,100 class-seconds in r2."""
+    truth = [
+        {"id": "r1", "t1": 0, "t2": 1000, "labels": [stretch(0, 500, "a")]},
+        {"id": "r2", "t1": 0, "t2": 1000, "labels": [stretch(0, 500, "a"), stretch(400, 600, "b")]},
+    ]
+    (tmp_path / "truth.json").write_text(json.dumps(truth))
+    (tmp_path / "mine.json").write_text(json.dumps({"r1": [stretch(0, 250, "a")], "r2": [stretch(0, 500, "a")]}))
+    result = gnomon.score("events", str(tmp_path / "truth.json"), str(tmp_path / "mine.json"), out=tmp_path / "runs")
+    (run,) = result.runs
+    rows = {row["pair"].value: (row["seconds"].value, row["share"].value) for row in result.tables["pairs"].rows}
+    assert rows == {"- | Ue": (250, pytest.approx(250 / 2100)), "- | D": (200, pytest.approx(200 / 2100))}
+    assert run.find("serious_error").value == rows["- | D"][1]
+    assert run.find("timing_error").value == rows["- | Ue"][1]
+    assert run.find("time_accuracy").value == pytest.approx(1 - 450 / 2100)
+    matrix = next(item for item in result.items if item.name == "confusion").data["counts"]
+    assert matrix == [[750, 0, 250], [0, 0, 200], [0, 0, 900]]
+    shown = {entry.case: (entry.badness, entry.note) for entry in exhibits.listed(run.path).entries}
+    assert shown["r1"] == (0.25, "25 % of the window is wrong")
+    assert shown["r2"] == (pytest.approx(200 / 1100), "18.2 % of the class-seconds is wrong")
+    right = {row["case"].value: row["right"].value for row in result.tables["cases"].rows}
+    assert right == {case: pytest.approx(1 - badness) for case, (badness, _) in shown.items()}
+
+
+def test_edges_are_cut_to_the_window_in_every_table(tmp_path):
+    """Truth 90-120, returned 90-100, window to 100: no error of an end. A return of 100-120 is none of this window."""
+    (tmp_path / "truth.json").write_text(json.dumps({"t1": 0, "t2": 100, "labels": [stretch(90, 120, "a")]}))
+    for returned, detected in (([stretch(90, 100, "a")], 1), ([stretch(100, 120, "a")], 0)):
+        (tmp_path / "mine.json").write_text(json.dumps(returned))
+        result = gnomon.score("events", str(tmp_path / "truth.json"), str(tmp_path / "mine.json"))
+        (run,) = result.runs
+        row = result.tables["edge_errors"].rows[0]
+        edges = row["offset"].value, row["offset_median"].value, run.find("offset_error").value
+        assert edges == ((0, 0, 0) if detected else (None, None, None))
+        assert (row["detected"].value, row["matched"].value) == (detected, detected)
+        assert run.find("first_onset_error_median").n == detected
+
+
+def test_nothing_that_is_asked_for_at_the_end_is_called_latency(data):
+    """Onsets are those that were returned, however late: a system that dates events back has no error of onsets."""
+    result = score(data)
+    names = {measure.name for measure in result.runs[0].measures}
+    assert {"first_onset_error_at_most_1s", "first_onset_error_median", "onset_error"} <= names
+    shown = json.dumps([item.record() for item in result.items])
+    assert "latency" not in shown.lower()
+    assert not any("latency" in name for name in (*names, *result.runs[0].ledgers, *result.runs[0].tallies))
+
+
+def test_pairs_that_leave_out_a_recording_are_found(overlapping):
+    """A recording whose classes overlap, with its seconds by class but without its pairs."""
+    files = str(overlapping / "truth.json"), str(overlapping / "more.json")
+    tallies = gnomon.score("events", *files).runs[0].tallies["recognition"]
+    measure = WindowShare("correct")
+    assert measure.identities(tallies, {}) == []
+    pairs = tallies.fields["pairs"].copy()
+    pairs[3] = 0
+    broken = Tallies(tallies.layout, tallies.axes, {**tallies.fields, "pairs": pairs})
+    assert measure.identities(broken, {}) == ["the pairs of a category do not sum to its seconds by class"]
 
 
 def test_an_empty_list_of_cases_is_named(tmp_path):

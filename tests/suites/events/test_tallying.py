@@ -92,9 +92,10 @@ def test_a_class_that_is_called_as_nothing_counts_as_nothing_in_the_confusion():
     assert table.tolist() == [[4, 0], [1, 5]]
 
 
-def test_edges_beyond_the_window_are_those_that_were_given():
+def test_edges_beyond_the_window_are_those_of_the_window():
+    """Both begin before the window: no error of the start."""
     rows = [recording("r", [Stretch(-2.0, 4.0, "a")], [Stretch(-1.0, 4.5, "a")]), recording("s", [], [])]
     ledgers = tallied(rows, ("strict",)).ledgers
     edges = ledgers[summaries.EDGES]
-    assert (edges.case.tolist(), edges.columns["onset"].tolist(), edges.columns["offset"].tolist()) == ([0], [1], [0.5])
-    assert ledgers["latency"].columns["latency"].tolist() == [0]
+    assert (edges.case.tolist(), edges.columns["onset"].tolist(), edges.columns["offset"].tolist()) == ([0], [0], [0.5])
+    assert ledgers["first_onsets"].columns["first_onset_error"].tolist() == [0]

@@ -2,8 +2,8 @@
 
 Conventions
 -----------
-- The worst recording has the largest share of wrong time. In ``strict`` this is time in which the true and the returned
-  class differ; where classes overlap it is the wrong time of all classes together, which can exceed the window.
+- The worst recording has the largest share of wrong time, which is 1 less its time accuracy
+  (:class:`gnomon.measures.recognition.WindowShare`).
 - Kept are the true and the returned stretches as they were scored, and the envelope of the raw signal
   (:mod:`gnomon.suites.events.envelopes`). Raw data of recordings that are not kept is not read.
 - At most 4,000,000 stretches are kept in one run; the worst recording is kept whatever it holds.
@@ -23,6 +23,7 @@ import numpy as np
 from gnomon.core.errors import IntegrityError
 from gnomon.core.table import View
 from gnomon.core.tallies import Array, Tallies, natural_key
+from gnomon.measures._ward import wrong_shares
 from gnomon.numerics import segments as kernel
 from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
@@ -54,7 +55,8 @@ class Keeper:
         """
         if not self.most or not ids:
             return {}
-        shares = wrong_shares(tallies["recognition"])
+        shares = wrong_shares(tallies["recognition"]).tolist()
+        overlaps = tallies["recognition"].fields["overlap_s"] > 0
         worst = sorted(range(len(ids)), key=lambda i: (-shares[i], ids[i]))[: self.most]
         kept: list[Exhibit] = []
         room = MOST_STRETCHES
@@ -65,10 +67,11 @@ class Keeper:
             room -= len(one.truth) + len(one.returned)
             labels = {*one.truth.classes, *one.returned.classes}
             if (room >= 0 or not kept) and len(labels) < MOST_LABELS:
-                kept.append(self._exhibit(one, sorted(labels, key=natural_key), shares[place]))
+                told = f"{100 * shares[place]:.3g} % of the {'class-seconds' if overlaps[place] else 'window'} is wrong"
+                kept.append(self._exhibit(one, sorted(labels, key=natural_key), shares[place], told))
         return {exhibits.NAME: exhibits.pack(kept, len(ids))}
 
-    def _exhibit(self, one: columns.Recording, labels: list[str], share: float) -> Exhibit:
+    def _exhibit(self, one: columns.Recording, labels: list[str], share: float, told: str) -> Exhibit:
         case = one.case
         if case.id not in self._signals:
             self._signals[case.id] = envelope(case)
@@ -85,18 +88,7 @@ class Keeper:
         for name, side in zip(SIDES, (one.truth, one.returned), strict=True):
             code = np.array([place[label] for label in side.classes], dtype=np.uint16)
             sides |= {f"{name}_start": side.starts, f"{name}_end": side.ends, f"{name}_code": code[side.codes]}
-        told = f"{100 * share:.3g} % of the window is wrong"
-        return Exhibit(called(case.id), data, {**sides, **arrays}, float(share), told)
-
-
-def wrong_shares(tallies: Tallies) -> list[float]:
-    """Return the share of wrong time in the window of every recording."""
-    fields = tallies.fields
-    paired = fields["pairs"].sum(axis=(1, 2))
-    errors = [place for place, name in enumerate(tallies.axes["category"]) if name != "TP"]
-    of_classes = fields["seconds"][:, :, errors].sum(axis=(1, 2))
-    wrong = np.where(fields["unpaired"] > 0, of_classes, paired)
-    return [float(share) for share in wrong / fields["window_s"]]
+        return Exhibit(called(case.id), data, {**sides, **arrays}, share, told)
 
 
 class Signal(msgspec.Struct, frozen=True):

@@ -18,8 +18,8 @@ MAX_PER_CLASS = 100
 POOLED = "event"
 """The one class of the published variant."""
 RANKED: dict[str, Measure] = {
-    "median": Percentile("latency", "latency", 50.0, "s", signed=True),
-    "p90": Percentile("latency", "latency", 90.0, "s", signed=True),
+    "median": Percentile("first_onsets", "first_onset_error", 50.0, "s", signed=True),
+    "p90": Percentile("first_onsets", "first_onset_error", 90.0, "s", signed=True),
     "map": AveragePrecision("detections", ACTIVITYNET),
     "map50": AveragePrecision("detections", (0.5,)),
 }
@@ -66,7 +66,7 @@ def protocol(
     rates = [ward.CategoryRate(label, category) for label in shown for category in CATEGORIES]
     return Protocol(
         name="events",
-        version="1",
+        version="2",
         measures=(*overall, *((*further(edit)[1:], *RANKED.values()) if variant == "strict" else ()), *rates),
         group=group,
         slices=tuple(slices),
@@ -88,7 +88,7 @@ def further(edit: bool = True) -> tuple[Measure, ...]:
         matching.CollarF1(),
         *((segmentation.SegmentalF1 if edit else segmentation.RunF1)(at) for at in (0.1, 0.25, 0.5)),
         *((segmentation.EditScore(),) if edit else ()),
-        *(matching.LatencyWithin(seconds) for seconds in (1.0, 2.0, 5.0)),
+        *(matching.FirstOnsetAtMost(seconds) for seconds in (1.0, 2.0, 5.0)),
         matching.OnsetError(),
         matching.OffsetError(),
     ]

@@ -1,6 +1,7 @@
-"""What does not fold over recordings: rows of returns and latencies, which are scored; and what is said besides scores.
+"""What does not fold over recordings: rows of returns and onset errors, which are scored; and what is said besides.
 
-Seconds of each class taken for each other and signed offsets stand without intervals; they are kept with the run.
+Seconds of each class taken for each other and signed errors of edges stand without intervals; they are kept with the
+run. Everything is cut to the windows, as in all other scores.
 """
 
 from __future__ import annotations
@@ -13,23 +14,20 @@ import numpy as np
 
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array
-from gnomon.measures import _stretches, event_rows, timing
+from gnomon.measures import event_rows, timing
 from gnomon.measures._stretches import Pair
-from gnomon.numerics.joint_labels import Joint
+from gnomon.numerics.joint_labels import MOST_CLASSES, Joint
 from gnomon.runs.variants import DIFFERS
-from gnomon.suites.events.columns import Recording
 
 NULL = "(nothing)"
 """The class of time that nothing covers."""
-MOST_CLASSES = 200
-"""Above this many classes no confusion is kept."""
 EDGES = "edges"
 """The ledger of errors of matched edges, of which facts are made."""
 COUNTS = ("events", "detected")
 
 
 def confusion(pair: Pair, tables: Joint) -> Ledger:
-    """Return seconds by true and returned class; recordings whose classes overlap have none.
+    """Return class-seconds by true and returned class, of every recording; none above ``MOST_CLASSES`` classes.
 
     A class that is called as the time that nothing covers counts as that.
     """
@@ -49,22 +47,20 @@ def confusion(pair: Pair, tables: Joint) -> Ledger:
     return _labelled(tables.recording, {**sides, "seconds": tables.seconds}, labels)
 
 
-def left(recordings: Sequence[Recording], pair: Pair, tables: Joint) -> tuple[dict[str, Ledger], dict[str, int]]:
+def left(pair: Pair, tables: Joint) -> tuple[dict[str, Ledger], dict[str, int]]:
     """Return every ledger of the strict variant, and how many events there are and how many of them were detected.
 
-    Ledgers are the confusion, what was returned, how late events were detected, and the errors of matched edges.
-    ``pair`` holds all recordings, clipped to their windows, and ``tables`` what they are jointly; unless every return
-    has a score, none has one in it.
+    Ledgers are the confusion, what was returned, the first onset errors, and the errors of matched edges. ``pair``
+    holds all recordings, clipped to their windows, and ``tables`` what they are jointly; unless every return has a
+    score, none has one in it.
     """
-    whole = _whole(recordings, pair)
-    late = timing.lateness(*whole.tracks())
     kept = {
         "confusion": confusion(pair, tables),
         "detections": _by_case(event_rows.detected(pair)),
-        "latency": event_rows.late_by(pair),
-        EDGES: _edges(whole),
+        "first_onsets": event_rows.onset_rows(pair),
+        EDGES: _edges(pair),
     }
-    return kept, {"events": len(late), "detected": int(np.isfinite(late).sum())}
+    return kept, {"events": len(pair.tracks()[0].starts), "detected": len(kept["first_onsets"])}
 
 
 def _by_case(rows: Ledger) -> Ledger:
@@ -108,7 +104,7 @@ def facts(told: Mapping[str, Any], edges: Ledger, recordings: int) -> dict[str, 
     if not recordings:
         return found
     found["timing"] = {
-        "latency": {name: told[name] for name in COUNTS},
+        **{name: told[name] for name in COUNTS},
         **{side: _spread(edges.columns[side]) for side in ("onset", "offset")},
         "matched": len(edges),
     }
@@ -136,25 +132,6 @@ def _edges(pair: Pair) -> Ledger:
     i, j = timing.matched(true, returned, 0.0)
     errors = {"onset": returned.starts[j] - true.starts[i], "offset": returned.ends[j] - true.ends[i]}
     return Ledger(pair.recording_of[true.codes()[i]], errors)
-
-
-def _whole(recordings: Sequence[Recording], pair: Pair) -> Pair:
-    """Return both sides of recordings as they were given, also beyond the windows."""
-    wide = [_reach(one) for one in recordings]
-    if all(window == one.case.window for window, one in zip(wide, recordings, strict=True)):
-        return pair
-    sides = [
-        (one.truth.signal(window), one.returned.signal(window)) for one, window in zip(recordings, wide, strict=True)
-    ]
-    return _stretches.together(*zip(*sides, strict=True))[0]
-
-
-def _reach(one: Recording) -> tuple[float, float]:
-    """Return the window, widened to hold all stretches."""
-    sides = one.truth, one.returned
-    low = min(one.case.window[0], *(float(side.starts.min(initial=np.inf)) for side in sides))
-    high = max(one.case.window[1], *(float(side.ends.max(initial=-np.inf)) for side in sides))
-    return low, high
 
 
 def _labelled(case: Array, columns: Mapping[str, Array], labels: Sequence[str]) -> Ledger:

@@ -74,7 +74,7 @@ def tallied(
         rows = _rows(families, truth, returned, tally_cases(pair, windows, found))
         tallies |= {f"{PUBLISHED if pooled else ''}{name}": own for name, own in rows.items()}
         if not pooled:
-            ledgers, counts = summaries.left(recordings, pair, found.tables)
+            ledgers, counts = summaries.left(pair, found.tables)
     facts = {
         "true": sorted(true, key=natural_key),
         "returned": sorted({label for one in recordings for label in one.returned.classes}, key=natural_key),

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from gnomon.core.errors import counted
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.measures._ward import class_seconds, wrong_shares
 from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
@@ -32,13 +34,14 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     variant = runs[0].manifest["protocol"]["variant"]
     ordered = common.ranked(runs)
     board = common.leaderboard(runs, names, title=f"events ({variant}): scores")
+    board = replace(board, notes=(*board.notes, *overlap_notes(runs)))
     if not _classes(runs[0]):
         board = replace(board, notes=(*board.notes, f"no rates by class: there are more than {MAX_PER_CLASS} classes"))
     shown: list[Table | View | None] = [
         board,
         common.by_slice(runs, names[:2]),
         others(runs),
-        when(ordered),
+        edge_errors(ordered),
         rates(ordered),
         two_sets(ordered),
         outcomes(ordered),
@@ -50,25 +53,42 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     return [item for item in shown if item is not None]
 
 
+def overlap_notes(runs: Sequence[Run]) -> tuple[str, ...]:
+    """State the denominator of shares of time where classes overlap; nothing where they do not."""
+    notes = []
+    for run in runs:
+        fields = run.tallies["recognition"].fields
+        count, window = int((fields["overlap_s"] > 0).sum()), float(fields["window_s"].sum())
+        whole = float(class_seconds(fields).sum())
+        if count:
+            notes.append(
+                f"{run.system}: classes overlap in {counted(count, 'recording')}: shares of time are over {whole:,.1f} "
+                f"class-seconds (windows: {window:,.1f} s); a moment with k true and m returned classes counts "
+                "max(k, m) times"
+            )
+    return tuple(notes)
+
+
 def others(runs: Sequence[Run]) -> Table | None:
     """Segments, detections and timing, as other tools measure them."""
     known = {measure.name for measure in runs[0].measures}
     names = [measure.name for measure in further() if measure.name in known]
     if not names:
         return None
-    return common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
+    table = common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
+    return replace(table, notes=(*table.notes, *overlap_notes(runs)))
 
 
-def when(runs: Sequence[Run]) -> Table | None:
-    """When events are detected: latency, signed errors of their edges, and mAP where returns have scores."""
+def edge_errors(runs: Sequence[Run]) -> Table | None:
+    """Signed errors of the starts and ends of events, and mAP where returns have scores."""
     known = [(run, run.manifest["facts"].get("timing")) for run in runs]
     if not any(found for _, found in known):
         return None
     columns = (
         Column("system", "system"),
         Column("detected", "detected", "count"),
-        Column("median", "latency, median", "score", "s", "down", 2),
-        Column("p90", "90 %", "score", "s", "down", 2),
+        Column("median", "first onset error, median", "score", "s", digits=2),
+        Column("p90", "90 %", "score", "s", digits=2),
         Column("matched", "matched", "count"),
         Column("onset", "onset error, mean", "number", "s", digits=2),
         Column("onset_median", "median", "number", "s", digits=2),
@@ -88,27 +108,36 @@ def when(runs: Sequence[Run]) -> Table | None:
         rows.append(
             {
                 "system": Cell(run.system),
-                "detected": Cell(found["latency"]["detected"]),
+                "detected": Cell(found["detected"]),
                 "matched": Cell(found["matched"]),
                 **edges,
                 **middles,
                 **{key: common.cell(score) for key, score in scores.items()},
             }
         )
-    signed = "signed: negative is early; errors of edges are over all recordings together, without intervals"
-    notes = (signed, *common.interval_notes(runs[0], shown))
-    return Table("when", "events: when they are detected", columns, tuple(rows), notes)
+    notes = (
+        "signed: negative is early; onset and offset errors are over all recordings together, without intervals",
+        "events and returns are cut to the window: an edge beyond it is taken to be the window's",
+        "first onset error: start of the first return that meets an event, minus the start of the event; it does not "
+        "say when the system reported it",
+        *common.interval_notes(runs[0], shown),
+    )
+    return Table("edge_errors", "events: errors of starts and ends", columns, tuple(rows), notes)
 
 
 def pairs(runs: Sequence[Run]) -> Table | None:
-    """Seconds of wrong time by what it is for the returned and for the true class."""
+    """Class-seconds of wrong time by what it is for the returned and for the true class.
+
+    The shares of a system sum to its serious and timing error together: all are over the same class-seconds.
+    """
     if runs[0].manifest["protocol"]["variant"] == "published":
         return None
+    notes = overlap_notes(runs)
     columns = (
         *_system_column(runs),
         Column("pair", "returned | true"),
-        Column("seconds", "seconds", "number", "s", "down", 1),
-        Column("share", "of the windows", "number", direction="down"),
+        Column("seconds", "class-seconds" if notes else "seconds", "number", "s", "down", 1),
+        Column("share", "of the class-seconds" if notes else "of the windows", "number", direction="down"),
         Column("kind", "kind"),
     )
     rows = []
@@ -118,25 +147,23 @@ def pairs(runs: Sequence[Run]) -> Table | None:
         spent = [(float(total["pairs"][i, j]), fp, fn) for i, fp in enumerate(fps) for j, fn in enumerate(fns)]
         for seconds, fp, fn in sorted(spent, reverse=True):
             if seconds > 0:
-                rows.append({**_system(runs, run), **_pair(seconds, fp, fn, float(total["window_s"]))})
-    overlap = [run.system for run in runs if int(run.tallies["recognition"].total()["unpaired"])]
-    notes = tuple(f"{name}: classes overlap in some recordings, which have no pairs" for name in overlap)
+                rows.append({**_system(runs, run), **_pair(seconds, fp, fn, float(class_seconds(total)))})
     return Table("pairs", f"events: wrong time by pairs{_of(runs)}", columns, tuple(rows), notes)
 
 
-def _pair(seconds: float, fp: str, fn: str, window: float) -> dict[str, Cell]:
+def _pair(seconds: float, fp: str, fn: str, whole: float) -> dict[str, Cell]:
     serious = bool({fp, fn} & {"I", "M", "D", "F"})
     kind = ("serious" if serious else "timing") + (", substitution" if "-" not in (fp, fn) else "")
     return {
         "pair": Cell(f"{fp} | {fn}"),
         "seconds": Cell(seconds),
-        "share": Cell(seconds / window if window else None),
+        "share": Cell(seconds / whole if whole else None),
         "kind": Cell(kind),
     }
 
 
 def confusion(run: Run) -> View | None:
-    """Seconds of each true class by the class that was returned."""
+    """Class-seconds of each true class by the class that was returned; all recordings are in it."""
     ledger = run.ledgers.get("confusion")
     if ledger is None or not len(ledger) or len(ledger.labels["truth"]) < 3:
         return None
@@ -144,7 +171,8 @@ def confusion(run: Run) -> View | None:
     seconds = np.zeros((len(labels), len(labels)))
     np.add.at(seconds, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["seconds"])
     data = {"labels": list(labels), "predicted": list(labels), "counts": np.round(seconds, 3).tolist()}
-    return View("confusion", f"events: seconds of each class by what was returned, {run.system}", "matrix", data)
+    title = f"events: seconds of each class by what was returned, {run.system}"
+    return View("confusion", title, "matrix", data, overlap_notes([run]))
 
 
 def _plain(value: float | None, why: str) -> Cell:
@@ -234,10 +262,10 @@ def per_case(runs: Sequence[Run]) -> Table:
     listed = [
         {**_system(runs, run), **rows[run.system][case]} for case in cases for run in runs if case in rows[run.system]
     ]
-    notes: tuple[str, ...] = ()
+    notes = overlap_notes(runs)
     if len(listed) > IN_ORDER:
         listed.sort(key=lambda row: row["right"].value if isinstance(row["right"].value, float) else -1.0)
-        notes = ("the worst first",)
+        notes = ("the worst first", *notes)
     return Table("cases", f"events: by recording{_of(runs)}", columns, tuple(listed), notes)
 
 
@@ -245,16 +273,15 @@ def _case_rows(run: Run) -> dict[str, dict[str, Cell]]:
     tallies = run.tallies["recognition"]
     axis = tallies.axes["outcome"]
     events = tallies.fields["events"].sum(axis=1)
-    wrong = tallies.fields["pairs"].sum(axis=(1, 2))
+    wrong = wrong_shares(tallies)
     window = tallies.fields["window_s"]
-    overlap = Cell(None, why="classes overlap")
     return {
         case: {
             "case": Cell(case),
             "group": Cell(run.roster.groups[i]),
             "window": Cell(float(window[i])),
             **{name: Cell(int(events[i, axis.index(name)])) for name in EAD},
-            "right": overlap if tallies.fields["unpaired"][i] else Cell(float(1 - wrong[i] / window[i])),
+            "right": Cell(float(1 - wrong[i])),
         }
         for i, case in enumerate(run.roster.ids)
     }
