@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from gnomon.cli.formats import formatted, put
+from gnomon.cli.formats import check_output, formatted, put
 
 
 @click.command(help="Compare runs that were scored on the same data: the best against every other.")
@@ -36,6 +36,7 @@ def command(
     """Compare runs."""
     from gnomon.api import compare
 
+    check_output(output)
     result = compare(*runs, over=over or "", **options)
     held = result.record()
     record = {"tables": held["tables"], "runs": [run["id"] for run in held["runs"]]}
