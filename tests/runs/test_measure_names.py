@@ -129,12 +129,19 @@ def test_every_metric_that_tables_print_is_accepted(scored, suite):
     printed = [name for table in result.items if isinstance(table, Table) for name in names_in(table, result.runs[0])]
     assert printed
     for name in printed:
-        try:
-            find_measure(measures, name)
-        except InputError as error:
-            offered = re.search(r"may be any of (.*?) (?:and \d+ more|in these runs)", str(error))
-            assert offered, f"{name!r}: {error}"
-            assert all(find_measure(measures, own).name == own for own in offered.group(1).split(", "))
+        names = [own.strip() for own in answer(measures, name).split(", ")]
+        assert all(find_measure(measures, own).name == own for own in names), name
+
+
+def answer(measures, name):
+    """Return the name of the measure that a text stands for, or of those among which it is ambiguous."""
+    try:
+        return find_measure(measures, name).name
+    except InputError as error:
+        offered = re.search(r"may be any of (.*?) (?:and \d+ more|in these runs)", str(error))
+        if offered is None:
+            raise
+        return offered.group(1)
 
 
 def names_in(table, run):

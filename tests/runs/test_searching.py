@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from gnomon.core.errors import InputError
 from gnomon.inference.paired import Paired
 from gnomon.measures.classification import Accuracy
 from gnomon.runs.ablation import points
