@@ -33,7 +33,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     ordered = common.ranked(runs)
     board = common.leaderboard(runs, names, title=f"events ({variant}): scores")
     if not _classes(runs[0]):
-        board = replace(board, notes=(*board.notes, f"no rates by class: there are more than {MAX_PER_CLASS} classes"))
+        board = replace(board, notes=(*board.notes, f"no rates by class: {_unrated(runs[0])}"))
     shown: list[Table | View | None] = [
         board,
         common.by_slice(runs, names[:2]),
@@ -298,6 +298,13 @@ def _system_column(runs: Sequence[Run]) -> tuple[Column, ...]:
 
 def _system(runs: Sequence[Run], run: Run) -> dict[str, Cell]:
     return {} if len(runs) == 1 else {"system": Cell(run.system)}
+
+
+def _unrated(run: Run) -> str:
+    """Say why a run has no rates by class: nothing is true, or its classes are too many."""
+    if not any(_sides(counts)[0] for _, _, counts in _counts([run])):
+        return "the truth holds no events"
+    return f"the truth holds more than {MAX_PER_CLASS} classes"
 
 
 def _classes(run: Run) -> list[str]:

@@ -36,6 +36,7 @@ ONE_GROUP = "(all rows)"
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system against the truth; folders of shards are scored shard by shard."""
+    options = files.with_ids(options)
     if is_folder(options.truth):
         from gnomon.suites.labels import shards
 

@@ -1,10 +1,10 @@
 """Systems for ``labels``: what can be fitted on some groups and predicts labels for others.
 
 The interface, by structure: ``fit(features, labels, rng)`` with ``features`` ``(n, d)`` floats and ``labels`` ``(n,)``
-text, then ``predict(features) -> (n,) text``. A scikit-learn classifier is a system too: it is fitted with ``fit(X, y)``,
-and what it has of ``random_state`` is set from the seed, unless the user set it (:mod:`gnomon.core.fitting`). A system
-never sees the labels that it is scored on. What its constructor (or the function that makes it) takes by keyword are
-its parameters, given as ``NAME@key=value``. The built-in ones are toys that every table should contain: what is not
+text, then ``predict(features) -> (n,) text``. A scikit-learn classifier is a system too: it is fitted by
+``fit(X, y)``, and a ``random_state`` that the user did not set comes from the seed (:mod:`gnomon.core.fitting`). A
+system never sees the labels that it is scored on. What its constructor (or the function that makes it) takes by keyword
+are its parameters, given as ``NAME@key=value``. The built-in ones are toys that every table should contain: what is not
 better than them is not good.
 """
 
