@@ -73,7 +73,7 @@ def with_ids(options: ScoreOptions) -> ScoreOptions:
     if not is_column(options.truth):
         return options
     truth = to_column(options.truth, "truth")
-    given = options.predictions
+    given: Any = options.predictions
     if given and not any(is_column(item) or isinstance(item, Mapping) for item in given):
         given = (given,)  # a list of labels, which the option took for a list of systems
     named: list[tuple[str, Any]] = []
@@ -95,14 +95,17 @@ def with_ids(options: ScoreOptions) -> ScoreOptions:
             )
         _same_order(options.truth, labels, name)
         tables[name] = {ID: range(len(column)), LABEL: column}
-    return replace(options, truth={ID: range(len(truth)), LABEL: truth}, predictions=(tables,))
+    both: Any = {"truth": {ID: range(len(truth)), LABEL: truth}, "predictions": (tables,)}
+    return replace(options, **both)
 
 
 def _same_order(truth: Any, labels: Any, name: str) -> None:
     """Refuse two series of one index in different orders: whether rows or index are meant is not known."""
-    one, other = (getattr(side, "index", None) for side in (truth, labels))
-    indexed = hasattr(one, "sort_values") and hasattr(other, "sort_values")
-    if indexed and not one.equals(other) and one.sort_values().equals(other.sort_values()):
+    sides: list[Any] = [getattr(side, "index", None) for side in (truth, labels)]
+    if not all(hasattr(side, "sort_values") for side in sides):
+        return
+    one, other = sides
+    if not one.equals(other) and one.sort_values().equals(other.sort_values()):
         raise InputError(
             f"truth and {name} have the same index in different orders, but rows are matched by their place: give one "
             f"of them as the other is ordered, or tables with the columns {ID} and {LABEL}"
