@@ -6,7 +6,7 @@ import contextlib
 import os
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
+    from gnomon.core.measure import Measure
     from gnomon.runs.run import Run
     from gnomon.runs.verify import Check
 
@@ -148,16 +149,17 @@ def runs_of_verb(
     verb: str,
     given: Mapping[str, Any],
     stream: IO[str] | None = None,
-    purpose: Mapping[str, Any] | None = None,
+    purpose: Callable[[tuple[Measure, ...]], Mapping[str, Any]] | None = None,
 ) -> tuple[list[Run], dict[str, str]]:
     """Do a verb as :func:`perform` does; return its runs, and the cells that are missing with the reason.
 
-    What the runs were made for (``purpose``, plain data) is recorded with their options.
+    ``purpose`` is called before the work, with the measures that the runs will have (none where the suite does not
+    declare them). It may refuse; what it returns (plain data) is recorded with the options of the runs.
     """
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
     from gnomon.intake import remote
-    from gnomon.runs.directory import publish, usable
+    from gnomon.runs.directory import check_targets, publish, usable
     from gnomon.runs.provenance import Clock
     from gnomon.runs.run import make
 
@@ -166,15 +168,18 @@ def runs_of_verb(
     options: Any = opt.build(action.options, given)
     if options.out != "none":
         usable(Path(options.out))
+    check_targets(action.options, options)
     options = remote.resolved(options, stream)
     with remote.named(), _scratch(options) as options:
         handed = action.load()(options)
+        declared = handed.measures if isinstance(handed, Job) else handed[0].protocol.measures if handed else ()
+        recorded = purpose(declared) if purpose else {}
         missing: dict[str, str] = {}
         if isinstance(handed, Job):
             outcome = work(handed.plan, options, stream=stream)
             handed, missing = handed.assemble(outcome), outcome.missing
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
-    asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **(purpose or {})}
+    asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **recorded}
     runs = []
     for evaluation in handed:
         run = _addressed(make(evaluation, plan, clock, asked))

@@ -10,7 +10,7 @@ import contextlib
 import os
 import shlex
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from gnomon.core.table import Table, View
 from gnomon.intake.addresses import cleaned
 
 if TYPE_CHECKING:
+    from gnomon.core.measure import Measure
     from gnomon.runs.arms import Arm
     from gnomon.runs.run import Run
     from gnomon.runs.searching import Search
@@ -55,11 +56,12 @@ class Subject:
         specs: Sequence[Spec],
         stream: IO[str] | None,
         fixed: Mapping[str, Any],
-        purpose: Mapping[str, Any] | None = None,
+        purpose: Callable[[tuple[Measure, ...]], Mapping[str, Any]],
     ) -> tuple[dict[str, Run], dict[str, str]]:
         """Run the system in several settings; return the run of each by its text, and what is missing.
 
-        Options that are `fixed` are not the user's to give; `purpose` is recorded with the runs.
+        Options that are `fixed` are not the user's to give; `purpose` sees the measures before the work, and returns
+        what is recorded with the runs.
         """
         given = {**self.given, self.tuning.systems: tuple(spec.text for spec in specs), **fixed}
         runs, missing = runs_of_verb(self.suite.name, "run", given, stream, purpose)
@@ -133,7 +135,14 @@ def perform_search(
     if winner:
         shown += _next(subject, found, command)
     trials = [_trial(arm, arm.value(found.measure)) for arm in found.arms]
-    record = {**asked, "winner": winner, "default": specs[0].text, "trials": trials, "command": command}
+    record = {
+        **asked,
+        "metric": found.measure.name,
+        "winner": winner,
+        "default": specs[0].text,
+        "trials": trials,
+        "command": command,
+    }
     extra = {"search": record, "findings": [finding.record() for finding in findings]}
     return _result(subject, [arm.run for arm in found.arms], shown, missing, extra)
 
@@ -169,20 +178,28 @@ def _searched(
     stream: IO[str] | None,
 ) -> tuple[Search, dict[str, str]]:
     """Run every arm on the validation part."""
-    from gnomon.runs.arms import Arm, measure_of
+    from gnomon.core.measure import find_measure
+    from gnomon.runs.arms import Arm
     from gnomon.runs.searching import Search
 
     with _kept(subject) as store:
         fixed = {**_unseen(subject), subject.tuning.part: VAL, "store": store}
-        # A metric that does not exist is found after one arm, whose work is stored for the rest.
-        first, _ = subject.runs(specs[:1], stream, {**fixed, "out": "none"})
-        measure = measure_of(first[specs[0].text], str(asked["metric"]))
-        runs, missing = subject.runs(specs, stream, fixed, {"search": asked})
+        runs, missing = subject.runs(
+            specs, stream, fixed, lambda measures: {"search": {**asked, "metric": _named(measures, asked["metric"])}}
+        )
+    measure = find_measure(runs[specs[0].text].measures, asked["metric"])
     arms = [
         Arm(f"arm {number}", runs[spec.text], _setting(subject, spec, axes), number == 1)
         for number, spec in enumerate(specs, start=1)
     ]
     return Search(tuple(arms), measure, VAL), missing
+
+
+def _named(measures: Sequence[Measure], metric: str) -> str:
+    """Return the name of the measure that was asked for, or what was asked where no measures are declared."""
+    from gnomon.core.measure import find_measure
+
+    return find_measure(measures, metric, "a run with these options").name if measures else metric
 
 
 def _unseen(subject: Subject) -> dict[str, int]:
@@ -195,18 +212,24 @@ def perform_ablation(
     suite: str, given: Mapping[str, Any], without: Sequence[str], metric: str = "", stream: IO[str] | None = None
 ) -> Result:
     """Do an ablation; progress goes to ``stream``."""
+    from gnomon.core.measure import find_measure
     from gnomon.runs.ablation import FULL, Ablation, items
-    from gnomon.runs.arms import Arm, measure_of
+    from gnomon.runs.arms import Arm
 
     subject = _subject(suite, given)
     switches = [name.strip() for item in without for name in item.split(",") if name.strip()]
     _check_switches(subject, switches)
     specs = [subject.spec, *(subject.set({name: False}) for name in switches)]
-    purpose = {"ablation": {"without": switches, "metric": metric}}
-    runs, missing = subject.runs(specs, stream, {}, purpose)
+    runs, missing = subject.runs(
+        specs,
+        stream,
+        {},
+        lambda measures: {"ablation": {"without": switches, "metric": metric and _named(measures, metric)}},
+    )
     full, *others = (runs[spec.text] for spec in specs)
     arms = [Arm(f"w/o {name}", run, {name: False}) for name, run in zip(switches, others, strict=True)]
-    ablation = Ablation(Arm(FULL, full, default=True), tuple(arms), measure_of(full, metric))
+    measure = find_measure(full.measures, metric) if metric else full.measures[0]
+    ablation = Ablation(Arm(FULL, full, default=True), tuple(arms), measure)
     shown, findings = items(ablation)
     rows = [_trial(arm, arm.value(ablation.measure)) for arm in (ablation.full, *arms)]
     record = {"without": switches, "metric": ablation.measure.name, "trials": rows}

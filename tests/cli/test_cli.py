@@ -112,6 +112,10 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
             "'gnomon score SUITE --truth ...'; suites are change, episode, ",
         ),
         (("score", "labels", "--thruth", "t.csv"), "Did you mean '--truth'? (see 'gnomon score labels --help')"),
+        (("score", "skeleton", "--truth", "t.npz"), "holds the true joints and cameras beside the predicted ones"),
+        (("score", "skeleton", "--predictions", "p.npz"), "No such option '--predictions': give --pred-file FILE"),
+        (("run", "labels", "--predictions", "p.csv"), "'gnomon score' scores predictions made elsewhere"),
+        (("run", "skeleton", "--arms", "2"), "No such option '--arms'. (see 'gnomon run skeleton --help')"),
         (
             ("data", "chek"),
             "no command 'chek' of 'gnomon data'; did you mean 'check'? Commands are check, describe, list",

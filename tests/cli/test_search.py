@@ -312,7 +312,7 @@ def test_json_is_alone_on_stdout(data, capsys):
     [
         (("--metric", "any_overlap_recall"), "--grid"),
         (("--grid", "level=1"), "--metric"),
-        (("--grid", "level=1", "--metric", "beauty"), "no such measure in these runs; they have event_macro_f1"),
+        (("--grid", "level=1", "--metric", "beauty"), "no measure 'beauty' in a run with these options"),
         (("--grid", "depth=1", "--metric", "any_overlap_recall"), "has no parameter 'depth'; it has 'level'"),
         (("--grid", "level=deep", "--metric", "any_overlap_recall"), "expected a number"),
         (("--grid", "level", "--metric", "any_overlap_recall"), "expected key=a,b,c"),
@@ -328,6 +328,31 @@ def test_bad_input_is_one_line_and_exit_2(data, capsys, more, words):
     assert code == 2
     assert out == ""
     assert words in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        (("--metric", "macro_f1"), "no measure 'macro_f1'"),
+        (("--metric", "any_overlap_recall", "--output", "taken/table.txt"), "--output taken/table.txt: cannot be"),
+        (("--metric", "any_overlap_recall", "--export-perfboard", "."), "--export-perfboard .: is a folder"),
+        (("--metric", "any_overlap_recall", "--store", "taken"), "--store taken: is a file"),
+        (("--metric", "any_overlap_recall", "--slice", "moon"), "no tag 'moon'"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_any_arm_runs(data, capsys, monkeypatch, more, words):
+    monkeypatch.chdir(data.parent)
+    (data.parent / "taken").write_text("")
+    code, _, err = call(capsys, *command_line(data, "--grid", "level=1.5,5", *more))
+    assert code == 2
+    assert words in err
+    assert seen(data)["process"] == []
+
+
+def test_a_metric_may_be_given_as_tables_print_it(data):
+    found = search(data, grid=(1.5, 5.0), metric="Any-overlap RECALL")
+    assert found.extra["search"]["metric"] == "any_overlap_recall"
+    assert {run.manifest["options"]["search"]["metric"] for run in found.runs} == {"any_overlap_recall"}
 
 
 def test_the_part_cannot_be_chosen_in_python_either(data):

@@ -288,7 +288,7 @@ def test_paths_are_looked_at_first(tmp_path, monkeypatch):
     assert "is a folder" in refusal(tmp_path / "folder.csv")
     os.mkfifo(tmp_path / "pipe.csv")
     assert "not a regular file" in refusal(tmp_path / "pipe.csv")
-    assert "'.csv', '.tsv'" in refusal(put(tmp_path, "t.xlsx", b"x"))
+    assert "'.csv', '.tsv'" in refusal(put(tmp_path, "t.feather", b"x"))
     with pytest.raises(InputError, match=r"a\\nb\.csv: no such file"):
         read_table(tmp_path / "a\nb.csv")
     with pytest.raises(InputError, match="cannot be looked at"):
@@ -363,3 +363,14 @@ def test_writing_is_all_or_nothing(tmp_path):
         write_table(pa.table({"a": [1]}), tmp_path / "absent" / "t.csv")
     with pytest.raises(InputError, match="unknown kind of table"):
         write_table(pa.table({"a": [1]}), tmp_path / "t.csv.gz")
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "b.XLS", "c.ods"])
+def test_workbooks_are_named_with_the_way_to_convert_them(tmp_path, name):
+    with pytest.raises(InputError, match="workbooks of spreadsheets are not read; save the sheet as CSV"):
+        read_table(tmp_path / name)
+
+
+def test_an_unknown_suffix_is_not_just_to_be_renamed(tmp_path):
+    with pytest.raises(InputError, match=r"convert it to one of these formats, or rename it where it is in one"):
+        read_table(tmp_path / "a.feather")

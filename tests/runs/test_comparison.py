@@ -79,7 +79,7 @@ def test_one_run_is_not_compared(small_run):
 
 
 def test_an_unknown_measure_is_named_with_those_there_are(evaluation, small_run):
-    with pytest.raises(InputError, match="no measure 'bleu' in these runs; they have macro_f1, accuracy, kappa"):
+    with pytest.raises(InputError, match="no measure 'bleu' in these runs; there are macro_f1, accuracy, kappa"):
         compare_runs([small_run, run_of(evaluation, system="twin")], Asked(("bleu",)))
 
 

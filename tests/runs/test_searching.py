@@ -4,11 +4,10 @@ import dataclasses
 
 import pytest
 
-from gnomon.core.errors import InputError
 from gnomon.inference.paired import Paired
 from gnomon.measures.classification import Accuracy
 from gnomon.runs.ablation import points
-from gnomon.runs.arms import Arm, failure, failures, measure_of
+from gnomon.runs.arms import Arm, failure, failures
 from gnomon.runs.comparison import told_apart
 from gnomon.runs.searching import MOST_SPARKS, Search, sparks
 
@@ -82,13 +81,6 @@ def test_failures_are_told_once_per_reason(small_run):
 )
 def test_told_apart_by_interval_and_p(low, high, p, apart):
     assert told_apart(Paired(0.2, low, high, p, 5, True, 0.06)) is apart
-
-
-def test_a_measure_is_known_by_name(small_run):
-    assert measure_of(small_run, "kappa").name == "kappa"
-    assert measure_of(small_run, "") is small_run.measures[0]
-    with pytest.raises(InputError, match=r"--metric 'beauty': no such measure in these runs; they have macro_f1"):
-        measure_of(small_run, "beauty")
 
 
 def test_many_values_are_drawn_in_few_places():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ import click
 from gnomon.cli.groups import Group
 from gnomon.core import registry
 from gnomon.core.errors import instead
-from gnomon.core.options import Parameter, parameters
+from gnomon.core.options import Parameter, elsewhere, parameters
 from gnomon.core.suite import Suite
 
 Action = Callable[[Suite, dict[str, Any], bool], int | None]
@@ -49,6 +50,22 @@ class SuiteGroup(Group):
         return f"suite {name!r} does not offer {self.verb!r}; {instead(self.verb, suite.verbs, 'it offers')}"
 
 
+class SuiteCommand(click.Command):
+    """A command of a suite, which says how something is given that is no option of it."""
+
+    elsewhere: Mapping[str, str] = MappingProxyType({})
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Explain options of other commands instead of guessing at a spelling."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            said = self.elsewhere.get(error.option_name.lstrip("-").replace("-", "_"))
+            if said is None:
+                raise
+            raise click.UsageError(f"{error.message.rstrip('.')}: {said}", ctx) from error
+
+
 def build(suite: Suite, verb: str, action: Action) -> click.Command:
     """Turn an option struct into a command; ``action`` gets the options that were given."""
     offered = suite.verbs[verb]
@@ -59,9 +76,11 @@ def build(suite: Suite, verb: str, action: Action) -> click.Command:
 
     params: list[click.Parameter] = [_parameter(parameter) for parameter in parameters(offered.options)]
     params.append(click.Option(["--json", "json_"], is_flag=True, help="Machine output on stdout."))
-    return click.Command(
+    command = SuiteCommand(
         suite.name, params=params, callback=callback, help=f"{offered.help[0].upper()}{offered.help[1:]}."
     )
+    command.elsewhere = elsewhere(offered.options)
+    return command
 
 
 def _parameter(parameter: Parameter) -> click.Parameter:

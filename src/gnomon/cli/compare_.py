@@ -6,12 +6,18 @@ from typing import Any
 
 import click
 
-from gnomon.cli.formats import formatted, put
+from gnomon.cli.formats import check_output, formatted, put
 
 
 @click.command(help="Compare runs that were scored on the same data: the best against every other.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
-@click.option("--measure", "measures", multiple=True, metavar="NAME", help="Measure to compare by; may be repeated.")
+@click.option(
+    "--measure",
+    "measures",
+    multiple=True,
+    metavar="NAME",
+    help="Measure to compare by, by name or as tables print it; may be repeated.",
+)
 @click.option("--against", default="", metavar="SYSTEM", help="Compare every system with this one, not with the best.")
 @click.option("--all-pairs", is_flag=True, help="Compare every system with every other.")
 @click.option("--common", is_flag=True, help="Where runs lack cases, compare on those that all runs scored.")
@@ -36,6 +42,7 @@ def command(
     """Compare runs."""
     from gnomon.api import compare
 
+    check_output(output)
     result = compare(*runs, over=over or "", **options)
     held = result.record()
     record = {"tables": held["tables"], "runs": [run["id"] for run in held["runs"]]}

@@ -44,6 +44,15 @@ def own() -> tuple[click.Option, click.Option]:
     return click.Option(["--format", "format_"], **_FORMAT), click.Option(["--output"], **_OUTPUT)
 
 
+def check_output(output: str | None) -> None:
+    """Refuse a file that ``--output`` names and that cannot be written, before any work is done for it."""
+    from gnomon.intake.writing import check_writable
+
+    special = output and Path(output).exists() and not Path(output).is_file() and not Path(output).is_dir()
+    if output and not special:  # a pipe or a device, such as /dev/stdout, can be written
+        check_writable(output, said="--output")
+
+
 def put(result: Any, format: str, output: str | None, record: Any, ragged: str = "error") -> None:
     """Print a result in a format, or write it to a file, HTML as a whole page; ``record`` is what JSON holds."""
     from gnomon.cli.output import say

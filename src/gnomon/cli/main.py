@@ -139,8 +139,9 @@ def _usage(error: click.UsageError) -> str:
     if isinstance(error, click.NoSuchOption) and error.possibilities:
         import difflib
 
-        near = difflib.get_close_matches(error.option_name, error.possibilities, 1)
-        message = f"{error.message} Did you mean {near[0]!r}?" if near else message
+        words = {name.lstrip("-"): name for name in error.possibilities}  # the dashes are no likeness
+        near = difflib.get_close_matches(error.option_name.lstrip("-"), words, 1)
+        message = f"{error.message} Did you mean {words[near[0]]!r}?" if near else error.message
     return f"{message} (see '{path} --help')"
 
 

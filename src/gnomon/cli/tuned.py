@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from gnomon.cli.building import Action, SuiteGroup, build
-from gnomon.cli.formats import own, put
+from gnomon.cli.formats import check_output, own, put
 from gnomon.core import registry
 from gnomon.core.errors import InputError, counted
 
@@ -54,8 +54,10 @@ class TunedGroup(SuiteGroup):
 
 
 def showing(given: dict[str, Any]) -> tuple[str, str | None]:
-    """Take the format and the file out of what was given."""
-    return given.pop("format_"), given.pop("output", None)
+    """Take the format and the file out of what was given; refuse a file that cannot be written."""
+    output = given.pop("output", None)
+    check_output(output)
+    return given.pop("format_"), output
 
 
 def show(result: Any, as_json: bool, format: str, output: str | None) -> None:

@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,39 @@ from gnomon.core.errors import InputError
 
 def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str, type[Any]]) -> type[Any]:
     """Return the class that a name stands for; it must offer the verbs. ``what`` names such classes in messages."""
+    found = _find(name, what, builtin)
+    if not isinstance(found, type) or not all(callable(getattr(found, verb, None)) for verb in verbs):
+        raise InputError(f"{what} {name!r}: expected a class with {' and '.join(verbs)} in {_parts(name)[0]}")
+    return found
+
+
+def find_maker(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str, type[Any]]) -> Callable[..., Any]:
+    """Return the class that a name stands for, as :func:`find_class` does, or the function that makes such an object.
+
+    What a function makes is only known when it is called; see :func:`made_by`.
+    """
+    found = _find(name, what, builtin)
+    if inspect.isfunction(found):
+        return found
+    if isinstance(found, type):
+        return find_class(name, verbs, what, builtin)
+    raise InputError(
+        f"{what} {name!r}: expected a class with {' and '.join(verbs)}, or a function that returns such an object, in "
+        f"{_parts(name)[0]}, but got {type(found).__name__}"
+    )
+
+
+def made_by(maker: Callable[..., Any], parameters: Mapping[str, Any], verbs: Sequence[str], where: str) -> Any:
+    """Call a class or a function with its parameters; refuse an object without the verbs."""
+    made = maker(**parameters)
+    lacking = [verb for verb in verbs if not callable(getattr(made, verb, None))]
+    if lacking:
+        raise InputError(f"{where}: made {type(made).__name__}, which has no {' and no '.join(lacking)}")
+    return made
+
+
+def _find(name: str, what: str, builtin: Mapping[str, type[Any]]) -> Any:
+    """Return what a name stands for, whatever it is; None where its module has nothing of that name."""
     if name in builtin:
         return builtin[name]
     where, attribute = _parts(name)
@@ -28,13 +61,10 @@ def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str,
         known = f"; built in are {', '.join(builtin)}" if builtin else ""
         raise InputError(f"no {what} {name!r}{known}; others as package.module:Class or file.py:Class")
     module = _from_file(where, what) if where.endswith(".py") else _from_package(where, what)
-    found = getattr(module, attribute, None)
-    if not isinstance(found, type) or not all(callable(getattr(found, verb, None)) for verb in verbs):
-        raise InputError(f"{what} {name!r}: expected a class with {' and '.join(verbs)} in {where}")
-    return found
+    return getattr(module, attribute, None)
 
 
-def source_identity(name: str, kind: type[Any]) -> str:
+def source_identity(name: str, kind: Callable[..., Any]) -> str:
     """Return what the result of a class depends on besides its options: its name and the identity of its code."""
     where = _parts(name)[0]
     return identity_of_object(kind, Path(where) if where.endswith(".py") else None)

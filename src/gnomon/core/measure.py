@@ -16,6 +16,8 @@ replicate is skipped. Without a frozen set, every total resolves its own.
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +25,13 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 
 Direction = Literal["up", "down"]
+MOST_OFFERED = 30
+"""How many names an error message lists."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +88,11 @@ class Measure(ABC):
         """The name under which variants of a protocol are set side by side, where they differ in a parameter."""
         return self.name
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """Further names that tables print for it; :func:`find_measure` accepts them."""
+        return ()
+
     @abstractmethod
     def tally(self, truth: Any, prediction: Any) -> Tallies:
         """Summarise one case as a single row."""
@@ -128,6 +138,77 @@ class Measure(ABC):
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Measure:
         """Rebuild a measure from the parameters of its record."""
         return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()})
+
+
+def printed_name(measure: Measure, name: str = "") -> str:
+    """Return the name of a measure (or another one) as tables print it, with the unit that it is shown in."""
+    unit = measure.shown.unit if measure.shown else measure.unit
+    return (name or measure.name).replace("_", " ") + (f" ({unit})" if unit else "")
+
+
+def find_measure(measures: Sequence[Measure], name: str, where: str = "these runs") -> Measure:
+    """Return the measure that a name stands for; refuse a name that fits none, or several.
+
+    A name is the column key (``macro_f1``), the name as tables print it (``macro f1``, ``mpjpe (mm)``), or the identity
+    (``Accuracy()``). Upper and lower case, blanks and punctuation make no difference, unless two measures differ in
+    nothing else. What stands in brackets or behind an ``@`` may be left out where one measure remains.
+    """
+    asked = _letters(name)
+    exact = [measure for measure in measures if name in (measure.name, repr(measure))]
+    found = exact
+    for names_of in (_full_names, _other_names, _short_names):
+        if asked and not found:
+            found = [measure for measure in measures if asked in _spellings(names_of(measure), measure)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"{name!r} may be any of {_offered(name, found)} in {where}: give one of these names")
+    raise InputError(f"no measure {name!r} in {where}; there are {_offered(name, measures)}")
+
+
+def _full_names(measure: Measure) -> list[str]:
+    return [measure.name, repr(measure)]
+
+
+def _other_names(measure: Measure) -> list[str]:
+    return [measure.common, *measure.aliases]
+
+
+def _short_names(measure: Measure) -> list[str]:
+    """Return the names without what is in brackets, without what is behind an ``@``, and without both."""
+    short = []
+    for name in (measure.name, measure.common, *measure.aliases):
+        head, _, tail = name.partition("[")
+        inside, _, rest = tail.rpartition("]")
+        base = head.partition("@")[0]
+        short += [head + rest, base + inside, base]
+    return short
+
+
+def _spellings(names: Sequence[str], measure: Measure) -> set[str]:
+    """Return names without and with the unit of a measure, in letters and digits."""
+    return {_letters(spelled) for name in names for spelled in (name, printed_name(measure, name))}
+
+
+def _letters(name: str) -> str:
+    """Return the letters and digits of a name, in lower case."""
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def _offered(name: str, measures: Sequence[Measure]) -> str:
+    """List the names of measures; of many, those that are nearest to a name come first, and the rest is counted."""
+    names = [measure.name for measure in measures]
+    if len(names) <= MOST_OFFERED:
+        return ", ".join(names)
+    asked = _letters(name)
+    words = {word for word in re.split(r"[\W_]+", name.casefold()) if word}
+
+    def distance(own: str) -> tuple[int, float]:
+        shared = len(words & set(re.split(r"[\W_]+", own.casefold())))
+        return -shared, -difflib.SequenceMatcher(None, asked, _letters(own)).ratio()
+
+    nearest = sorted(names, key=distance)[:MOST_OFFERED]
+    return f"{', '.join(nearest)} and {len(names) - len(nearest)} more ({len(names)} in all)"
 
 
 def by_family(measures: Sequence[Measure]) -> dict[str, Measure]:

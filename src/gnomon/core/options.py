@@ -28,6 +28,10 @@ ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """How an address (URL) begins; a drive of Windows has one letter."""
 READ = re.compile(r"([A-Z]+_)?(FILE|DIR|PATH)|TRUTH")
 """Metavars of options that name data."""
+PREDICTED: Mapping[str, str] = {
+    "predictions": "run predicts with the systems that are named; 'gnomon score' scores predictions made elsewhere"
+}
+"""What verbs that predict say of predictions, for their ``ELSEWHERE``."""
 WRITTEN = ("out", "store", "directory")
 """Options that name a place that is written to; those that begin with ``export_`` do so too."""
 
@@ -113,14 +117,23 @@ def parameters(struct: type) -> list[Parameter]:
     return found
 
 
+def elsewhere(struct: type) -> Mapping[str, str]:
+    """Return names that are no options of a struct, and how what they would name is given.
+
+    A struct says so in a class variable ``ELSEWHERE``, for names that users know from other commands.
+    """
+    found: Mapping[str, str] = getattr(struct, "ELSEWHERE", {})
+    return found
+
+
 def build(struct: type[S], values: Mapping[str, Any]) -> S:
     """Make an option struct from keywords, refusing unknown names and values of the wrong kind."""
     known = {parameter.name: parameter for parameter in parameters(struct)}
     for name in values:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
-            raise InputError(f"unknown option {name!r}{hint}")
+            hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
+            raise InputError(f"unknown option {name!r}; {elsewhere(struct).get(name) or hint}")
     for parameter in known.values():
         if parameter.required and values.get(parameter.name) is None:
             raise InputError(f"option {parameter.name!r} ({parameter.flag}) is required: {parameter.option.help}")

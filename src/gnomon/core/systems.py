@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -127,8 +127,8 @@ def written(value: Value, where: str = "value") -> str:
     return value
 
 
-def known_parameters(kind: type[Any]) -> dict[str, Any]:
-    """Return the parameters that the constructor of a class takes by keyword, with their defaults.
+def known_parameters(kind: Callable[..., Any]) -> dict[str, Any]:
+    """Return the parameters that the constructor of a class (or a function) takes by keyword, with their defaults.
 
     One without a default has :data:`inspect.Parameter.empty`. Only such as can be written in a text are named.
 

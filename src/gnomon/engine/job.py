@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from gnomon.core.errors import WorkError
+from gnomon.core.measure import Measure
 from gnomon.core.processors import processors
 from gnomon.engine.executors import check, execute
 from gnomon.engine.options import EngineOptions
@@ -63,6 +64,8 @@ class Job:
 
     plan: Plan
     assemble: Callable[[Outcome], Sequence[Evaluation]]
+    measures: tuple[Measure, ...] = ()
+    """The measures that its evaluations will have, so that their names can be checked before the work."""
 
 
 def work(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from gnomon.core.errors import InputError
@@ -25,15 +26,61 @@ def table_of(source: Any, *, text: Collection[str] = (), name: str = "table") ->
     if isinstance(source, (str, os.PathLike)):
         return read_table(source, text=text)
     what = f"<{name} in memory>"
-    with guarded(what, "cannot be used as a table", "give columns of one length"):
+    with guarded(what, "cannot be used as a table", "give a mapping of columns, an Arrow table or a data frame"):
         return tidy(_decoded(_convert(source, name)), text, what)
+
+
+def is_column(value: Any) -> bool:
+    """Say whether a value is one column by itself: a list, a series, an array or tensor, whatever its shape.
+
+    >>> is_column(["a", "b"]), is_column({"label": ["a", "b"]}), is_column("table.csv")
+    (True, False, False)
+    """
+    if isinstance(value, (str, bytes, os.PathLike, Mapping, pa.Table)) or hasattr(value, "columns"):
+        return False
+    if isinstance(value, (list, tuple)):
+        return not any(isinstance(item, (Mapping, pa.Table, os.PathLike)) for item in value[:1])
+    return isinstance(value, (range, pa.Array, pa.ChunkedArray)) or _is_array(value)
+
+
+def to_column(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
+    """Return one-dimensional values as an Arrow array: a list, anything of Arrow or pandas, or what becomes an array.
+
+    ``name`` says in messages which values these are.
+    """
+    if isinstance(values, (pa.Array, pa.ChunkedArray)):
+        return values
+    if _is_array(values) and type(values).__module__.partition(".")[0] != "pandas":
+        for step in ("detach", "cpu"):  # a tensor that gradients are kept for, or of another device
+            values = getattr(values, step)() if callable(getattr(values, step, None)) else values
+        values = np.asarray(values)
+    shape = getattr(values, "shape", None)
+    if shape is not None and len(shape) != 1:
+        raise InputError(f"{name}: expected one value per row, but got an array of shape {tuple(shape)}")
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise InputError(f"{name}: expected one value per row, but got {type(values).__name__}")
+    return pa.array(values)
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "__array__") or hasattr(value, "__arrow_array__")
 
 
 def _convert(source: Any, name: str) -> pa.Table:
     if isinstance(source, pa.Table):
         return source
     if isinstance(source, Mapping):
-        return pa.table({str(key): _column(values) for key, values in source.items()})
+        columns = {str(key): to_column(values, f"{name}: column {key!r}") for key, values in source.items()}
+        lengths = {key: len(column) for key, column in columns.items()}
+        if len(set(lengths.values())) > 1:
+            said = ", ".join(f"{key!r} has {length:,}" for key, length in lengths.items())
+            raise InputError(f"{name}: columns differ in length: {said}; give every column one value per row")
+        return pa.table(columns)
+    if is_column(source):
+        raise InputError(
+            f"{name}: expected a table with named columns, but got {type(source).__name__}, which is one column; give "
+            "a mapping such as {'id': ..., 'label': ...}"
+        )
     if hasattr(source, "__arrow_c_stream__"):
         return pa.table(source)
     if type(source).__module__.partition(".")[0] == "pandas":
@@ -42,10 +89,6 @@ def _convert(source: Any, name: str) -> pa.Table:
         f"{name}: expected a path, a mapping of columns, an Arrow table or a data frame, "
         f"but got {type(source).__name__}"
     )
-
-
-def _column(values: Any) -> pa.Array:
-    return values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
 
 
 def _decoded(table: pa.Table) -> pa.Table:

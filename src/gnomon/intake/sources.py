@@ -60,6 +60,8 @@ def check_names(names: Sequence[str]) -> None:
     """Refuse systems of one name, and no systems at all."""
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"system names must differ, but {some(twice)} occur twice: give them as NAME=FILE")
+        raise InputError(
+            f"system names must differ, but {some(twice)} occur twice: give them as NAME=FILE, or in Python by name"
+        )
     if not names:
         raise InputError("no predictions given: give at least one file (--predictions FILE or NAME=FILE)")

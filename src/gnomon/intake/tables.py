@@ -30,6 +30,7 @@ from gnomon.intake.text import tidy
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson")
 _PACKABLE = (*_DELIMITERS, *_LINES)
+_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 SUFFIXES = (*_PACKABLE, *(suffix + ".gz" for suffix in _PACKABLE), ".parquet", ".npz")
 
 
@@ -77,8 +78,14 @@ def table_suffix(path: str | os.PathLike[str], known: Sequence[str] = SUFFIXES) 
     for suffix in known:
         if name.endswith(suffix) and name != suffix:
             return suffix
+    if name.endswith(_WORKBOOKS):
+        raise InputError(
+            f"{shown(path)}: workbooks of spreadsheets are not read; save the sheet as CSV there, or convert it with "
+            "pandas.read_excel(...).to_csv(..., index=False)"
+        )
     raise InputError(
-        f"{shown(path)}: unknown kind of table, expected a name ending in {some(known, show=12)}; rename it"
+        f"{shown(path)}: unknown kind of table, expected a name ending in {some(known, show=12)}; convert it to one of "
+        "these formats, or rename it where it is in one of them already"
     )
 
 

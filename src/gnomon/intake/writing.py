@@ -35,6 +35,8 @@ from gnomon.intake.arrays import Array
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.tables import table_suffix
 
+UNUSABLE = ("/dev/", "/proc/", "/sys/")
+"""Where no file of a user belongs."""
 WRITABLE = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".npz")
 _ROWS = 1 << 16
 
@@ -68,8 +70,33 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
     """Refuse a target that is there and is no plain file: a folder, a device, a link to one."""
     if os.path.lexists(path) and (not os.path.isfile(path) or not Path(os.path.realpath(path)).is_file()):
         raise InputError(f"{shown(path)}: is there and is no plain file, so it is not replaced; choose another name")
-    if os.path.realpath(path).startswith(("/dev/", "/proc/", "/sys/")):
+    if os.path.realpath(path).startswith(UNUSABLE):
         raise InputError(f"{shown(path)}: is no place for a file; choose another name")
+
+
+def check_writable(path: str | os.PathLike[str], *, folder: bool = False, said: str = "") -> None:
+    """Refuse a place where a file (or a `folder` of files) cannot be written; for use before long work.
+
+    Nothing is created. ``said`` stands before the path in messages, for example the option that names it.
+    """
+    where = f"{said} {shown(path)}".strip()
+    if "\0" in os.fspath(path):
+        raise InputError(f"{where}: the name holds a NUL character; choose another name")
+    if folder and os.path.lexists(path) and not Path(path).is_dir():
+        raise InputError(f"{where}: is a file, expected a folder to write into; choose another")
+    if not folder and Path(path).is_dir():
+        raise InputError(f"{where}: is a folder, expected the name of a file to write; name one in it")
+    if os.path.realpath(path).startswith(UNUSABLE):
+        raise InputError(f"{where}: is no place for files; choose another name")
+    if not folder:
+        check_replaceable(path)
+        if os.path.exists(path) and not os.access(path, os.W_OK):
+            raise InputError(f"{where}: may not be written: check its permissions, or choose another name")
+    above = Path(path).absolute() if folder else Path(path).absolute().parent
+    while not os.path.lexists(above):
+        above = above.parent
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise InputError(f"{where}: cannot be written: {shown(above)} is no folder to write into; choose another")
 
 
 @contextlib.contextmanager

@@ -104,6 +104,11 @@ class BoxMeasure(Measure):
         """The name without the order of matching."""
         return self.name.removesuffix(f":{self.matching}")
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The name without ``box_``, as tables of boxes print it."""
+        return (self.name.removeprefix("box_"),)
+
     def tally(self, truth: Boxes, prediction: Boxes) -> Tallies:
         """Match one scene."""
         pair = _boxed.paired(truth, prediction)

@@ -79,6 +79,11 @@ class SceneAccuracy(SceneCounts):
         """Column key."""
         return "scene_accuracy"
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As tables of scenes print it."""
+        return ("accuracy",)
+
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Right ones over all."""
         del frozen
@@ -100,6 +105,11 @@ class ChangeDetectionRate(SceneCounts):
     def name(self) -> str:
         """Column key."""
         return "cdr"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As tables of scenes print it."""
+        return ("change detection rate",)
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Found over changed."""
@@ -126,6 +136,11 @@ class FalseAlarmRate(SceneCounts):
     def name(self) -> str:
         """Column key."""
         return "far"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As tables of scenes print it."""
+        return ("false alarm rate",)
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """False alarms over unchanged."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gnomon.audit.results import no_op_arms
-from gnomon.core.errors import InputError, counted
+from gnomon.core.errors import counted
 from gnomon.core.evidence import Finding
 from gnomon.core.measure import Measure
 from gnomon.core.systems import Value, written
@@ -64,20 +64,6 @@ def failure(run: Run) -> str:
     if not cells or not cells["missing"]:
         return "partial"
     return f"failed in {len(cells['missing'])} of {counted(cells['total'], 'cell')}: {cells['missing'][0]['why']}"
-
-
-def measure_of(run: Run, name: str) -> Measure:
-    """Return a measure of a run by name (default: the headline); refuse one that it does not have.
-
-    What stands behind an ``@`` (a threshold, an order of matching) may be left out where it is the only one.
-    """
-    by_name = {measure.name: measure for measure in run.measures}
-    short = [key for key in by_name if name and key.startswith(f"{name}@")]
-    if name not in by_name and len(short) == 1:
-        name = short[0]
-    if name and name not in by_name:
-        raise InputError(f"--metric {name!r}: no such measure in these runs; they have {', '.join(list(by_name)[:12])}")
-    return by_name[name] if name else run.measures[0]
 
 
 def paired(measure: Measure, a: Arm, b: Arm) -> Paired:

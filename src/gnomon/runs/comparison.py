@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 from gnomon.core.errors import InputError, plural, some
-from gnomon.core.measure import Measure
+from gnomon.core.measure import Measure, find_measure
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
 from gnomon.inference.multiplicity import holm
@@ -76,11 +76,8 @@ def compare_runs(runs: Sequence[Run], asked: Asked | None = None) -> list[Compar
 
 def chosen(run: Run, names: Sequence[str]) -> list[Measure]:
     """Return the measures of these names; without any, the headline."""
-    by_name = {measure.name: measure for measure in run.measures}
-    unknown = [name for name in names if name not in by_name]
-    if unknown:
-        raise InputError(f"no measure {unknown[0]!r} in these runs; they have {', '.join(list(by_name)[:12])}")
-    return [by_name[name] for name in dict.fromkeys(names)] or [run.measures[0]]
+    found = {measure.name: measure for measure in (find_measure(run.measures, name) for name in names)}
+    return list(found.values()) or [run.measures[0]]
 
 
 def pairings(systems: Sequence[tuple[str, ...]], asked: Asked) -> list[tuple[int, int]]:

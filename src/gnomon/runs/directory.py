@@ -11,12 +11,14 @@ import uuid
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+from gnomon.core import options as opt
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import GnomonError, InputError, WorkError
 from gnomon.core.measure import Measure
 from gnomon.inference.scoring import Score
-from gnomon.intake.writing import write_table
+from gnomon.intake.writing import check_writable, write_table
 from gnomon.runs import packing, samples, seal
 from gnomon.runs.drafts import is_alive
 from gnomon.runs.run import Run
@@ -62,6 +64,14 @@ def usable(parent: Path) -> None:
         if isinstance(error, InputError):
             raise
         raise InputError(f"--out {parent!s:.80}: cannot be used as a folder: {error}") from error
+
+
+def check_targets(struct: type, options: Any) -> None:
+    """Refuse files and folders that options name to be written and that cannot be, before any work is done."""
+    for parameter in opt.parameters(struct):
+        value = getattr(options, parameter.name)
+        if parameter.writes and value and value != "none":
+            check_writable(value, folder=parameter.option.metavar == "DIR", said=parameter.flag)
 
 
 def scores_bytes(scores: tuple[Score, ...], measures: tuple[Measure, ...]) -> bytes:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gnomon.core.errors import plural, some
-from gnomon.core.measure import Measure
+from gnomon.core.measure import Measure, printed_name
 from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.scoring import WHOLE, Score
 from gnomon.runs.run import Run
@@ -31,8 +31,7 @@ def shown(value: float | None, measure: Measure | None) -> float | None:
 
 def titled(measure: Measure, name: str = "") -> str:
     """Return the name of a measure (or another one) for people, with the unit that it is shown in."""
-    unit = measure.shown.unit if measure.shown else measure.unit
-    return (name or measure.name).replace("_", " ") + (f" ({unit})" if unit else "")
+    return printed_name(measure, name)
 
 
 def column(measure: Measure) -> Column:

@@ -246,3 +246,15 @@ def test_an_empty_list_of_cases_is_named(tmp_path):
     (tmp_path / "found.json").write_text("{}")
     with pytest.raises(InputError, match="no case in it"):
         gnomon.score("events", truth=str(tmp_path / "none.json"), predictions=str(tmp_path / "found.json"))
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"), [(0, "the truth holds no events"), (101, "the truth holds more than 100 classes"), (1, None)]
+)
+def test_why_there_are_no_rates_by_class(tmp_path, classes, said):
+    labels = [{"t1": t, "t2": t + 1, "label": f"class {t}"} for t in range(classes)]
+    (tmp_path / "case.json").write_text(json.dumps({"t1": 0, "t2": 200, "labels": labels}))
+    (tmp_path / "found.json").write_text(json.dumps([{"t1": 3, "t2": 4, "label": "class 3"}]))
+    result = gnomon.score("events", str(tmp_path / "case.json"), str(tmp_path / "found.json"))
+    told = [note.removeprefix("no rates by class: ") for note in result.items[0].notes if "no rates by class" in note]
+    assert told == ([said] if said else [])

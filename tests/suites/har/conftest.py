@@ -70,3 +70,9 @@ def root(tmp_path_factory):
     write_dataset(folder, "target", "test", ("sitting", "walking", "running"), seed=3, rate=50, subjects=7)
     write_dataset(folder, "severe", "severe", ("sitting", "walking", "lying"), seed=4, subjects=6)
     return folder
+
+
+@pytest.fixture
+def write():
+    """The function that writes a dataset of own tables."""
+    return write_dataset

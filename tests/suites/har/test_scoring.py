@@ -224,3 +224,15 @@ def test_scores_that_are_no_numbers_are_named_with_row_and_column():
     given = {"id": list(truth["id"]), "score:walking": ["1", "2", "x", "4"]}
     with pytest.raises(InputError, match=r"column 'score:walking' holds 'x' in row 3"):
         gnomon.score("har", truth, given)
+
+
+def test_columns_that_are_not_used_are_named():
+    truth = {"id": ["1", "2"], "label": ["walking", "sitting"], "subject": ["a", "b"], "recording": ["r", "s"]}
+    truth |= {"dataset": ["motionsense"] * 2, "metrics": ["sup-1"] * 2}
+    answers = {"id": ["1", "2"], "label": ["walking", "sitting"], "confidence": [0.5, 0.6]}
+    run = gnomon.score("har", truth, answers).runs[0]
+    told = [finding.evidence for finding in run.findings if finding.id == "unused-columns"]
+    assert told == [
+        "<truth in memory>: 1 column not used: 'metrics'",
+        "<predictions in memory>: 1 column not used: 'confidence'",
+    ]

@@ -171,7 +171,9 @@ def test_a_system_whose_cells_all_fail_is_there_with_everything_undefined(tmp_pa
         ({"systems": ("nothing",)}, "built in are majority, stratified, nearest_mean"),
         ({"systems": ("absent.py:X",)}, "no such file"),
         ({"systems": ("absent_module:X",)}, "cannot be imported"),
-        ({"systems": ("json:loads",)}, "a class with fit and predict"),
+        ({"systems": ("json:decoder",)}, "a class with fit and predict, or a function"),
+        ({"systems": ("json:JSONDecoder",)}, "a class with fit and predict"),
+        ({"systems": ("json:loads",)}, "cannot be made without 's': give json:loads@s=..."),
         ({"truth": "absent.csv"}, "no such file"),
     ],
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from gnomon.core.options import ExhibitOptions, Option, ScoringOptions
+from gnomon.core.options import PREDICTED, ExhibitOptions, Option, ScoringOptions
 from gnomon.core.partition import ALL, PARTS, PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -68,6 +69,11 @@ class ScoreOptions(ChangeOptions, EngineOptions):
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(PartOptions, ChangeOptions, EngineOptions):
     """``gnomon run change``."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **PREDICTED,
+        "truth": "the dataset in --data-path holds the truth",
+    }
 
     data_path: Annotated[str, Option("folder that holds Data and Label", metavar="DIR", aliases=("--truth",))]
     systems: Annotated[

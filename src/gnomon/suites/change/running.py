@@ -92,7 +92,9 @@ def run(options: RunOptions) -> Job:
         for name, variant in work.asked()
         for scene in work.tested
     }
-    return Job(Plan(nodes.values()), lambda outcome: _assemble(outcome, work, nodes))
+    protocols = [scoring.settled_protocol(variant, options) for variant in dict.fromkeys(v for _, v in work.asked())]
+    measures = {measure.name: measure for one in protocols for measure in one.measures}
+    return Job(Plan(nodes.values()), lambda outcome: _assemble(outcome, work, nodes), tuple(measures.values()))
 
 
 def _planned(options: RunOptions, specs: Mapping[str, Spec], scenes: Sequence[Scene], simulated: bool) -> _Work:

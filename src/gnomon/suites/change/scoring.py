@@ -22,6 +22,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import by_family
+from gnomon.core.protocol import Protocol
 from gnomon.core.scans import CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
@@ -208,14 +209,20 @@ class Truth:
         return self._scans
 
 
+def settled_protocol(variant: str, options: ChangeOptions, split: Mapping[str, Any] | None = None) -> Protocol:
+    """Return the protocol of a variant with these options."""
+    matching: Any = options.matching or MATCHING[variant]
+    slices = (CATEGORY,) if options.per_category else ()
+    return protocol(variant, matching, options.iou_threshold, slices, split or {})
+
+
 class Book:
     """Collects the tallies of one system in one variant; scenes are tallied together, until they hold much."""
 
     def __init__(self, variant: str, options: ChangeOptions, split: Mapping[str, Any] | None = None) -> None:
         self.variant, self.options = variant, options
         matching: Any = options.matching or MATCHING[variant]
-        slices = (CATEGORY,) if options.per_category else ()
-        self.protocol = protocol(variant, matching, options.iou_threshold, slices, split or {})
+        self.protocol = settled_protocol(variant, options, split)
         measures = [m for m in self.protocol.measures if isinstance(m, (BoxMeasure, PointCounts, SceneCounts))]
         self.families = by_family(measures)
         self.rows: dict[str, list[Tallies]] = {name: [] for name in self.families}

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from gnomon.core.options import ExhibitOptions, Option
+from gnomon.core.options import PREDICTED, ExhibitOptions, Option
 from gnomon.engine.options import EngineOptions
 from gnomon.suites.episode.simulate_options import SimulateOptions
 
@@ -39,6 +40,11 @@ class SplitOptions:
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(SplitOptions, ExhibitOptions, EngineOptions):
     """``gnomon run episode``."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **PREDICTED,
+        "truth": "episodes hold their truth: name them, or folders that hold some, behind the options",
+    }
 
     episodes: Annotated[
         tuple[str, ...], Option("episodes, or folders that hold some", metavar="EPISODE_DIR...", argument=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from gnomon.core.options import ExhibitOptions, Option
+from gnomon.core.options import PREDICTED, ExhibitOptions, Option
 from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -53,6 +54,8 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(PartOptions, ExhibitOptions, EngineOptions):
     """``gnomon run events``."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = PREDICTED
 
     truth: Annotated[tuple[str, ...], Option("truth files (JSON)", metavar="TRUTH...", argument=True)]
     recognizers: Annotated[

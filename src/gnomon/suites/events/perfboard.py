@@ -51,7 +51,7 @@ import numpy as np
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import natural_key
 from gnomon.intake.faults import guarded, shown
-from gnomon.intake.writing import check_replaceable, replacing
+from gnomon.intake.writing import check_writable, replacing
 from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.numerics import segments as kernel
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
@@ -92,16 +92,7 @@ def check(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]
     for given in inputs:
         if os.path.exists(given) and os.path.exists(path) and os.path.samefile(given, path):
             raise InputError(f"{shown(path)}: is an input of this work and would be lost; choose another name")
-    if Path(path).is_dir():
-        raise InputError(f"{shown(path)}: is a folder, expected the name of a file to write; name one in it")
-    check_replaceable(path)
-    folder = Path(path).absolute().parent
-    while not os.path.lexists(folder):
-        folder = folder.parent
-    if not folder.is_dir() or not os.access(folder, os.W_OK | os.X_OK):
-        raise InputError(
-            f"{shown(path)}: cannot be written: {shown(folder)} is no folder to write into; choose another"
-        )
+    check_writable(path)
 
 
 def assemble(cases: Sequence[TruthCase], systems: Sequence[System], variant: str) -> Record:

@@ -73,7 +73,7 @@ def run(options: RunOptions) -> Job:
         digests,
     )
     plan = Plan(_cell(work, spec, case) for spec in systems.values() for case in cases)
-    return Job(plan, lambda outcome: _assemble(outcome, work))
+    return Job(plan, lambda outcome: _assemble(outcome, work), scoring.measures(cases, _asked(work)))
 
 
 def _cell(work: _Work, spec: Spec, case: files.TruthCase) -> Node:
@@ -110,9 +110,10 @@ def _place(case: files.TruthCase) -> dict[str, str]:
     return {"truth": os.fspath(case.path), "case": case.id}
 
 
-def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
+def _asked(work: _Work) -> ScoreOptions:
+    """Return the options of scoring that the options of the run stand for."""
     options = work.options
-    asked = ScoreOptions(
+    return ScoreOptions(
         truth=options.truth,
         predictions=(),
         group=work.chosen.level,
@@ -122,6 +123,10 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
         background=options.background,
         missing="skip",
     )
+
+
+def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
+    options, asked = work.options, _asked(work)
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     evaluations, systems = [], []
     given = fingerprint([[case.id, *work.digests[training.key(case)].data] for case in work.cases])

@@ -13,6 +13,8 @@ from gnomon.core import options as opt
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
+from gnomon.core.measure import Measure
+from gnomon.core.protocol import Protocol
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder, refuse_folders
@@ -94,15 +96,7 @@ def evaluations(
     edges = ledgers.pop(summaries.EDGES, None)
     for variant in tallying.asked(options.variant):
         pooled = variant == "published"
-        settled = protocol(
-            [POOLED] if pooled else facts["true"],
-            variant,
-            options.classes,
-            options.slice,
-            part.roster.level,
-            edit=facts["longest"] <= tallying.MOST_EDITED,
-            background=options.background,
-        )
+        settled = _settled(facts, variant, part.roster.level, options)
         made.append(
             Evaluation(
                 protocol=settled,
@@ -119,6 +113,26 @@ def evaluations(
             )
         )
     return made
+
+
+def measures(cases: Sequence[files.TruthCase], options: ScoreOptions) -> tuple[Measure, ...]:
+    """Return the measures that evaluations against this truth have, those of all asked variants, each name once."""
+    facts = told([replace(case, stretches=_without(case.stretches, options.background)) for case in cases])
+    variants = [_settled(facts, variant, options.group or "", options) for variant in tallying.asked(options.variant)]
+    return tuple({measure.name: measure for one in variants for measure in one.measures}.values())
+
+
+def _settled(facts: Mapping[str, Any], variant: str, level: str, options: ScoreOptions) -> Protocol:
+    """Return the protocol of a variant for what the truth holds."""
+    return protocol(
+        [POOLED] if variant == "published" else facts["true"],
+        variant,
+        options.classes,
+        options.slice,
+        level,
+        edit=facts["longest"] <= tallying.MOST_EDITED,
+        background=options.background,
+    )
 
 
 def recordings(cases: Sequence[files.TruthCase], system: System) -> list[Recording]:
@@ -147,14 +161,15 @@ def foreground(
     """Leave out stretches that say that nothing happens."""
     if not background:
         return cases, system
+    results = {name: _without(stretches, background) for name, stretches in system.results.items()}
+    kept = [replace(case, stretches=_without(case.stretches, background)) for case in cases]
+    return kept, replace(system, results=results)
 
-    def kept(stretches: Sequence[Stretch[float]]) -> Sequence[Stretch[float]]:
-        if isinstance(stretches, spans.Placed):
-            return stretches.without(background)
-        return tuple(stretch for stretch in stretches if stretch.label not in background)
 
-    results = {name: kept(stretches) for name, stretches in system.results.items()}
-    return [replace(case, stretches=kept(case.stretches)) for case in cases], replace(system, results=results)
+def _without(stretches: Sequence[Stretch[float]], background: Sequence[str]) -> Sequence[Stretch[float]]:
+    if isinstance(stretches, spans.Placed):
+        return stretches.without(background)
+    return tuple(stretch for stretch in stretches if stretch.label not in background)
 
 
 def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> Results:

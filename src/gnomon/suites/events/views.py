@@ -36,7 +36,7 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     board = common.leaderboard(runs, names, title=f"events ({variant}): scores")
     board = replace(board, notes=(*board.notes, *overlap_notes(runs)))
     if not _classes(runs[0]):
-        board = replace(board, notes=(*board.notes, f"no rates by class: there are more than {MAX_PER_CLASS} classes"))
+        board = replace(board, notes=(*board.notes, f"no rates by class: {_unrated(runs[0])}"))
     shown: list[Table | View | None] = [
         board,
         common.by_slice(runs, names[:2]),
@@ -88,14 +88,14 @@ def edge_errors(runs: Sequence[Run]) -> Table | None:
         Column("system", "system"),
         Column("detected", "detected", "count"),
         Column("median", "first onset error, median", "score", "s", digits=2),
-        Column("p90", "90 %", "score", "s", digits=2),
+        Column("p90", "first onset error, p90", "score", "s", digits=2),
         Column("matched", "matched", "count"),
         Column("onset", "onset error, mean", "number", "s", digits=2),
         Column("onset_median", "median", "number", "s", digits=2),
         Column("offset", "offset error, mean", "number", "s", digits=2),
         Column("offset_median", "median", "number", "s", digits=2),
-        Column("map", "mAP@.5:.95", "score", direction="up"),
-        Column("map50", "mAP@.5", "score", direction="up"),
+        Column("map", RANKED["map"].name, "score", direction="up"),
+        Column("map50", RANKED["map50"].name, "score", direction="up"),
     )
     rows, shown = [], []
     for run, found in known:
@@ -325,6 +325,13 @@ def _system_column(runs: Sequence[Run]) -> tuple[Column, ...]:
 
 def _system(runs: Sequence[Run], run: Run) -> dict[str, Cell]:
     return {} if len(runs) == 1 else {"system": Cell(run.system)}
+
+
+def _unrated(run: Run) -> str:
+    """Say why a run has no rates by class: nothing is true, or its classes are too many."""
+    if not any(_sides(counts)[0] for _, _, counts in _counts([run])):
+        return "the truth holds no events"
+    return f"the truth holds more than {MAX_PER_CLASS} classes"
 
 
 def _classes(run: Run) -> list[str]:

@@ -102,6 +102,13 @@ def audited(work: Work, data: Data, variant: str, turn: int) -> Audited:
     if marked:
         text = f"{', '.join(marked)}: simulated data, no recordings of people"
         findings.append(Finding("simulated-data", "info", "data", text, "nothing: do not report them as real"))
+    for one in (*work.train[variant], *work.test):
+        if one.ignored:
+            text, remedy = (
+                f"{one.name}: {'; '.join(one.ignored)}",
+                "put the files where they are expected, or elsewhere",
+            )
+            findings.append(Finding("files-not-read", "warning", "data", text, remedy))
     if work.dropped and variant == "strict":
         text = f"{', '.join(work.dropped)}: left out of training, since another training dataset is of the same people"
         findings.append(Finding("same-people-left-out", "info", "training", text, "nothing: strict does so"))

@@ -19,5 +19,6 @@ def simulated(path: Path, inside: str, dataset: str) -> bool:
 def marked(path: Path, inside: str, dataset: str, state: str) -> Path | None:
     """Return the mark that lists a dataset under a state; None where none does."""
     here = path / inside if path.is_dir() else path.parent
-    marks = [folder / MARK for folder in [here, *here.parents][: LEVELS + 1]]
+    ways = [[way, *way.parents][: LEVELS + 1] for way in (here, here.resolve())]  # a link may lead to a marked folder
+    marks = dict.fromkeys(folder / MARK for way in ways for folder in way)
     return next((mark for mark in marks if dataset in listed(mark, state)), None)

@@ -115,6 +115,18 @@ def title(name: str, metric: str, dataset: str, scoring: str) -> str:
     return f"{own}[{metric}{' ' + dataset if dataset else ''}]"
 
 
+def scored_as(name: str, metric: str, dataset: str, scoring: str) -> tuple[str, ...]:
+    """Return the name that the table of scorings prints, with the task; nothing for native scoring.
+
+    >>> scored_as("macro_f1_present", "sup-1", "motionsense", "group")
+    ('macro_f1 in truth by group[sup-1 motionsense]',)
+    """
+    if scoring == "native":
+        return ()
+    how = "by group" if scoring == "group" else scoring
+    return (f"{name.replace('_present', ' in truth')} {how}[{metric} {dataset}]",)
+
+
 @dataclass(frozen=True)
 class TaskAccuracy(Accuracy):
     """Accuracy under one metric on one dataset."""
@@ -132,6 +144,11 @@ class TaskAccuracy(Accuracy):
     def name(self) -> str:
         """Column key."""
         return title("accuracy", self.metric, self.dataset, self.scoring)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As the table of scorings prints it."""
+        return scored_as("accuracy", self.metric, self.dataset, self.scoring)
 
     def tally(self, truth: Labels, prediction: Labels) -> Tallies:
         """Count one case, without a fixed list."""
@@ -162,6 +179,11 @@ class TaskF1(F1):
         """Column key; the class set is part of it unless it is the published one."""
         own = f"{self.average}_f1{_suffix(self.classes)}"
         return title(own, self.metric, self.dataset, self.scoring)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As the table of scorings prints it."""
+        return scored_as(f"{self.average}_f1{_suffix(self.classes)}", self.metric, self.dataset, self.scoring)
 
     def tally(self, truth: Labels, prediction: Labels) -> Tallies:
         """Count one case, without a fixed list."""
@@ -234,6 +256,11 @@ class MeanAccuracy(_OverDatasets):
         """Column key."""
         return title("accuracy", self.metric, "", self.scoring)
 
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As the first table prints it."""
+        return (f"{self.metric} acc",) if self.scoring == "native" else ()
+
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Average the ratios of hits to windows."""
         del frozen
@@ -256,6 +283,12 @@ class MeanF1(_OverDatasets):
     def name(self) -> str:
         """Column key; the class set is part of it unless it is the published one."""
         return title(f"{self.average}_f1{_suffix(self.classes)}", self.metric, "", self.scoring)
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As the first table prints it."""
+        headline = (self.average, self.classes, self.scoring) == ("macro", "fixed", "native")
+        return (f"{self.metric} F1",) if headline else ()
 
     def freeze(self, totals: Totals) -> Array:
         """Resolve the class set of every dataset on the whole, ``(datasets, classes)``."""

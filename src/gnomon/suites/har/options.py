@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from gnomon.core.options import Option
+from gnomon.core.options import PREDICTED, Option
 from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
@@ -61,6 +62,11 @@ class ScoreOptions(EngineOptions):
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(EngineOptions):
     """``gnomon run har``."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **PREDICTED,
+        "truth": "the datasets below --data-root hold the truth",
+    }
 
     data_root: Annotated[str, Option("folder that holds the datasets, each as a folder or a zip", metavar="DIR")]
     train: Annotated[

@@ -94,6 +94,8 @@ class Truth:
     has_metric: bool
     elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By dataset: true labels that other shards have under zs-closed, where this is one of several."""
+    unused: tuple[str, ...] = ()
+    """Columns of the table that nothing is read from."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -145,7 +147,8 @@ def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     whole = pa.array(np.concatenate([*order, np.zeros(0, np.int64)]))
     ids, labels, subjects, recordings = (columns[name].take(whole) for name in TRUTH[:-1])
     _distinct_truth(ids, tasks, source.where)
-    return Truth(source, tasks, ids, labels, subjects, recordings, has_metric)
+    unused = tuple(name for name in table.column_names if name not in (*TRUTH, "metric"))
+    return Truth(source, tasks, ids, labels, subjects, recordings, has_metric, unused=unused)
 
 
 def _tasks(metrics: pa.Array, datasets: pa.Array) -> tuple[Array, list[Task]]:
@@ -166,9 +169,15 @@ def _distinct_truth(ids: pa.Array, tasks: Mapping[Task, slice], where: str) -> N
     _refuse_twice(twice, where)
 
 
-def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[Answers]:
-    """Read one system's predictions and put them beside the truth, by metric and dataset."""
+def read_answers(source: Source, truth: Truth, options: ScoreOptions, unused: list[str] | None = None) -> list[Answers]:
+    """Read one system's predictions and put them beside the truth, by metric and dataset.
+
+    Columns that nothing is read from are added to ``unused``.
+    """
     table = table_of(source.content, text=("id", "dataset", "metric", "label"), name=source.name)
+    known = ("id", "dataset", "metric", "label", "n_train")
+    if unused is not None:
+        unused += [name for name in table.column_names if name not in known and not name.startswith(SCORE)]
     row = _rows(table, source.where, truth)
     lacking = np.flatnonzero(row < 0)
     if len(lacking) and options.missing == "error":

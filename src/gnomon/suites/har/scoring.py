@@ -13,7 +13,7 @@ import pyarrow as pa
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster, join
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.protocol import Protocol
@@ -73,14 +73,24 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     data = truth.fingerprint()
     found = []
     for source in sources:
-        answers = read_answers(source, truth, options)
+        unused: list[str] = []
+        answers = read_answers(source, truth, options, unused)
         part = tallied(answers)
         seen = Seen(len(truth), truth.tasks, data, (_described(truth.source), _described(source)))
         made = judged(part, [Counted.of(item) for item in answers], seen, truth.source, source, options)
-        found.append(replace(made, table=table(answers)))
+        told = [*_unused(truth.source, truth.unused), *_unused(source, unused)]
+        found.append(replace(made, table=table(answers), findings=(*made.findings, *told)))
     if options.export_baseline:
         export.write(options.export_baseline, found)
     return found
+
+
+def _unused(source: Source, columns: Sequence[str]) -> list[Finding]:
+    """Name columns that nothing is read from."""
+    if not columns:
+        return []
+    text = f"{source.where}: {counted(len(columns), 'column')} not used: {some(columns)}"
+    return [Finding("unused-columns", "info", source.where, text, "nothing, unless one of them is misspelt")]
 
 
 @dataclass(frozen=True)

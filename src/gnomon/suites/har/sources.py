@@ -21,7 +21,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import windows as cutting
-from gnomon.suites.har.datasets import REGISTRY, Dataset, Faults, Place, TableDataset, found
+from gnomon.suites.har.datasets import REGISTRY, Dataset, Faults, Found, Place, TableDataset, found, said_skipped
 from gnomon.suites.har.marks import simulated
 from gnomon.suites.har.recordings import Manifest, Windows
 from gnomon.suites.har.splits import SEED
@@ -55,6 +55,8 @@ class Located:
     """Hash of its files."""
     simulated: bool = False
     """Whether it is marked as simulated."""
+    ignored: tuple[str, ...] = ()
+    """What lies there of it and is not read, in words."""
 
 
 @dataclass(frozen=True)
@@ -98,17 +100,20 @@ def locate(root: str, train: Sequence[str], test: Sequence[str]) -> tuple[list[L
                 f"{option}: {what} {'not ' if absent else ''}found in {root}; see gnomon data check {root}, and gnomon "
                 "data describe NAME for where to obtain it"
             )
-        sides.append([_located(root, name, *there[name]) for name in dict.fromkeys(chosen)])
+        sides.append([_located(root, name, there) for name in dict.fromkeys(chosen)])
     both = sorted({one.name for one in sides[0]} & {one.name for one in sides[1]})
     if both:
         raise InputError(f"{some(both)} is to be trained on and tested on: leave it out of --train or of --test")
     return sides[0], sides[1]
 
 
-def _located(root: str, name: str, dataset: Dataset | TableDataset, places: Sequence[Place]) -> Located:
-    place = places[0]
+def _located(root: str, name: str, there: Found) -> Located:
+    dataset, (place, *others) = there[name]
     marked = simulated(place.path, place.inside, name)
-    return Located(name, dataset.manifest, root, str(place), content(dataset, place), marked)
+    ignored = [f"also in {other}, which is not used" for other in others]
+    if name in there.skipped:
+        ignored.append(said_skipped(name, there.skipped[name]))
+    return Located(name, dataset.manifest, root, str(place), content(dataset, place), marked, tuple(ignored))
 
 
 def content(dataset: Dataset | TableDataset, place: Place) -> str:

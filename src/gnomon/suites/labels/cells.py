@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.fitting import fit_system
 from gnomon.core.partition import ALL, TRAIN, PartOptions
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
@@ -62,9 +63,9 @@ def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> 
     names = [name for name in table.column_names if name.startswith("x:")]
     features = np.stack([table[name].to_numpy() for name in names], axis=1) if names else np.zeros((len(held), 0))
     labels = np.array(table[files.LABEL].to_pylist(), dtype=object)
-    system = systems.find(arguments["system"])(**arguments.get("parameters", {}))
+    system = systems.make(arguments["system"], arguments.get("parameters", {}))
     rng = generator(arguments["seed"], "labels", "run", str(arguments["fold"]))
-    system.fit(features[~held], labels[~held].astype(np.str_), rng)
+    fit_system(system, features[~held], labels[~held].astype(np.str_), rng)
     predicted = np.asarray(system.predict(features[held]))
     if predicted.shape != (int(held.sum()),):
         raise InputError(

@@ -1,7 +1,8 @@
 """The files of ``labels``: a truth table and prediction tables, read and aligned by id.
 
 Truth: ``id, label[, group][, tags...]``. Predictions: ``id, label``. As csv, tsv, parquet, jsonl or npz
-(the first three also gzipped where that is usual), or as tables in memory. Ids, labels and groups are text:
+(the first three also gzipped where that is usual), or as tables in memory; there also as labels alone, one per row on
+both sides (:func:`with_ids`). Ids, labels and groups are text:
 ``007`` stays ``007``. The order of rows never matters.
 """
 
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +22,8 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array
 from gnomon.intake.header import separated
-from gnomon.intake.memory import table_of
-from gnomon.intake.sources import Source
+from gnomon.intake.memory import is_column, table_of, to_column
+from gnomon.intake.sources import Source, check_names
 from gnomon.intake.texts import natural_ranks
 from gnomon.suites.labels.options import ScoreOptions
 
@@ -62,6 +63,53 @@ class Aligned:
     """Whether there is a prediction, ``(n,)``."""
     missing: int
     extra: int
+
+
+def with_ids(options: ScoreOptions) -> ScoreOptions:
+    """Return options whose tables have ids, where labels alone were given: the id of a row is its place.
+
+    Labels alone are a list, a series, an array or a tensor, one label per row, on both sides in the same order.
+    """
+    if not is_column(options.truth):
+        return options
+    truth = to_column(options.truth, "truth")
+    given: Any = options.predictions
+    if given and not any(is_column(item) or isinstance(item, Mapping) for item in given):
+        given = (given,)  # a list of labels, which the option took for a list of systems
+    named: list[tuple[str, Any]] = []
+    for item in given:
+        named += item.items() if isinstance(item, Mapping) and ID not in item else [("predictions", item)]
+    check_names([name for name, _ in named])
+    tables = {}
+    for name, labels in named:
+        if not is_column(labels):
+            raise InputError(
+                f"{name}: expected labels in the order of the truth, which has no ids; give both sides as tables with "
+                f"the columns {ID} and {LABEL}, or none of them"
+            )
+        column = to_column(labels, name)
+        if len(column) != len(truth):
+            raise InputError(
+                f"truth has {len(truth):,} labels and {name} {len(column):,}: expected as many, in the same order; "
+                f"give tables with the columns {ID} and {LABEL} where some are missing"
+            )
+        _same_order(options.truth, labels, name)
+        tables[name] = {ID: range(len(column)), LABEL: column}
+    both: Any = {"truth": {ID: range(len(truth)), LABEL: truth}, "predictions": (tables,)}
+    return replace(options, **both)
+
+
+def _same_order(truth: Any, labels: Any, name: str) -> None:
+    """Refuse two series of one index in different orders: whether rows or index are meant is not known."""
+    sides: list[Any] = [getattr(side, "index", None) for side in (truth, labels)]
+    if not all(hasattr(side, "sort_values") for side in sides):
+        return
+    one, other = sides
+    if not one.equals(other) and one.sort_values().equals(other.sort_values()):
+        raise InputError(
+            f"truth and {name} have the same index in different orders, but rows are matched by their place: give one "
+            f"of them as the other is ordered, or tables with the columns {ID} and {LABEL}"
+        )
 
 
 def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:

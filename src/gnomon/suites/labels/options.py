@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
-from gnomon.core.options import Option
+from gnomon.core.options import PREDICTED, Option
 from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -52,6 +53,8 @@ class ScoreOptions(EngineOptions):
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(PartOptions, EngineOptions):
     """``gnomon run labels``."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = PREDICTED
 
     truth: Annotated[str, Option("table with id, label, group and numeric features", metavar="FILE", data=True)]
     systems: Annotated[

@@ -69,7 +69,11 @@ def run(options: RunOptions) -> Job:
     tasks = {n: f"fold {n}" for n in range(options.folds)} if dealt else {cells.HELD: f"part {options.part}"}
     plan = Plan(_cell(spec, fold, task, data, options) for spec in chosen.values() for fold, task in tasks.items())
     given = _inputs(options, features)
-    return Job(plan, lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up, given))
+    return Job(
+        plan,
+        lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up, given),
+        scoring.measures(truth, asked),
+    )
 
 
 def _fed(chosen: Mapping[str, Spec], features: list[str], truth: files.Truth, asked: ScoreOptions) -> None:

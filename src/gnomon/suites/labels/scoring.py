@@ -15,6 +15,7 @@ from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
+from gnomon.core.measure import Measure
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
@@ -35,6 +36,7 @@ ONE_GROUP = "(all rows)"
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system against the truth; folders of shards are scored shard by shard."""
+    options = files.with_ids(options)
     if is_folder(options.truth):
         from gnomon.suites.labels import shards
 
@@ -89,6 +91,14 @@ def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOption
         },
     }
     return Part(roster, tallies, ledgers, facts)
+
+
+def measures(truth: files.Truth, options: ScoreOptions) -> tuple[Measure, ...]:
+    """Return the measures that an evaluation against this truth has; refuse options that it cannot be made with."""
+    sets = bool(pa.types.is_list(truth.labels.type))
+    classes = (files.sets_of(truth.labels) if sets else files.codes_of(truth.labels)).classes
+    class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
+    return protocol(classes, class_set, zero_division, slices=options.slice, sets=sets).measures
 
 
 def evaluation(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from gnomon.core.options import ExhibitOptions, Option
 from gnomon.engine.options import EngineOptions
@@ -21,6 +22,12 @@ ENCODINGS = ("absT_quaR_FoV",)
 @dataclass(frozen=True, kw_only=True)
 class ScoreOptions(ExhibitOptions, EngineOptions):
     """``gnomon score skeleton`` and ``gnomon run skeleton``."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "truth": "a prediction file holds the true joints and cameras beside the predicted ones (gt_keypoints, "
+        "gt_cameras_stream): give --pred-file FILE alone; 'gnomon template skeleton DIR' writes an example",
+        "predictions": "give --pred-file FILE, or NAME=FILE for several systems",
+    }
 
     pred_file: Annotated[
         tuple[str, ...],

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, counted, some
 from gnomon.engine.simulated import UNFINISHED
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets import (
@@ -27,7 +27,7 @@ from gnomon.suites.har.datasets import (
     wisdm,
 )
 from gnomon.suites.har.datasets.base import VARIANTS, Dataset, Faults, Report
-from gnomon.suites.har.datasets.places import Place, find, survey
+from gnomon.suites.har.datasets.places import Place, Survey, find, survey
 from gnomon.suites.har.datasets.tables import TableDataset, load, manifests, name_of
 from gnomon.suites.har.marks import marked
 
@@ -38,7 +38,19 @@ REGISTRY: Mapping[str, Dataset] = {item.DATASET.name: item.DATASET for item in (
 Entry = tuple[Dataset | TableDataset, list[Place]]
 """A dataset and its places, the one that is used first."""
 
-__all__ = ["REGISTRY", "VARIANTS", "Dataset", "Entry", "Faults", "Found", "Place", "Report", "TableDataset", "found"]
+__all__ = [
+    "REGISTRY",
+    "VARIANTS",
+    "Dataset",
+    "Entry",
+    "Faults",
+    "Found",
+    "Place",
+    "Report",
+    "TableDataset",
+    "found",
+    "said_skipped",
+]
 
 
 @dataclass(frozen=True)
@@ -52,10 +64,16 @@ class Found(Mapping[str, Entry]):
     faults
         What cannot be used -> why: the name of a dataset, or the file of a manifest or an archive whose dataset is not
         known.
+    skipped
+        Name -> files that are called like files of the dataset, lie where none is expected, and are not read.
+    notes
+        What else a user should know: links to a dataset that is read under another name, folders not looked into.
     """
 
     usable: dict[str, Entry] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Entry:
         if name in self.faults:
@@ -88,13 +106,68 @@ def found(root: str | os.PathLike[str]) -> Found:
             else:
                 there.usable.update({name: (dataset, places)} if places else {})
     _add_own(there, Path(root))
+    _add_skipped(there, looked, Path(root))
+    there.notes.extend(_links(there, looked))
+    there.notes.extend(f"{shown(name)}: not looked into: {why}" for name, why in looked.unseen.items())
     return there
+
+
+def said_skipped(name: str, files: Sequence[str]) -> str:
+    """Say which files of a dataset were not read, and where they are expected."""
+    return (
+        f"not read: {counted(len(files), 'file')} called like files of {name} where none is expected: "
+        f"{some(files, show=3)}; expected {REGISTRY[name].layout}"
+    )
+
+
+def _add_skipped(there: Found, looked: Survey, root: Path) -> None:
+    """Find the files that are called like those of a dataset, and are neither its members nor another's."""
+    names = {place.path: own for place, own in looked.places}
+    tables = [
+        path for dataset, _ in there.usable.values() if isinstance(dataset, TableDataset) for path in dataset.tables
+    ]
+    own = {os.path.relpath(path, root) for path in tables}
+    for name, (dataset, places) in there.usable.items():
+        if isinstance(dataset, TableDataset):
+            continue
+        place = places[0]
+        found = dataset.skipped(place, names[place.path], _folder_of(place, there))
+        kept = tuple(file for file in found if place.path != root or file not in own)
+        if kept:
+            there.skipped[name] = kept
+
+
+def _folder_of(place: Place, there: Found) -> str:
+    """Return the largest folder of a place that holds this dataset and no other one, with a slash at its end."""
+    others = [
+        other.inside
+        for _, places in there.usable.values()
+        for other in places[:1]
+        if other.path == place.path and other != place
+    ]
+    parts = place.inside.split("/")[:-1]
+    for depth in range(len(parts) + 1):
+        folder = "".join(f"{part}/" for part in parts[:depth])
+        if not any(other.startswith(folder) for other in others):
+            return folder
+    return place.inside
+
+
+def _links(there: Found, looked: Survey) -> Iterator[str]:
+    """Name links to folders of a dataset that is read under another name."""
+    folders = {name: f"{places[0].inside or './'}" for name, (_, places) in there.usable.items()}
+    for link, target in looked.repeated.items():
+        top = "" if target == "." else f"{target}/"
+        held = [name for name, inside in folders.items() if inside.startswith(top) or top.startswith(inside)]
+        if held:
+            yield f"{shown(link)} is a link to {shown(target)}, where {some(held, show=3)} is read: not read twice"
 
 
 def _add_own(there: Found, root: Path) -> None:
     own: dict[str, list[TableDataset]] = {}
     faults: dict[Path, str] = {}
-    for path in manifests(root):
+    for path, links in manifests(root).items():
+        there.notes.extend(f"{shown(link)} leads to {shown(path)}; it is not read twice" for link in links)
         try:
             dataset = load(path)
         except InputError as error:

@@ -6,7 +6,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,6 +58,8 @@ class Report:
         Why reading stopped, empty where it did not.
     unused
         People who have files of which nothing could be used; :attr:`odd` says why.
+    skipped
+        Files that are called like data files, lie where none are expected, and were not read.
     """
 
     dataset: str
@@ -76,6 +78,7 @@ class Report:
     doubts: tuple[str, ...] = ()
     error: str = ""
     unused: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -89,7 +92,7 @@ class Report:
             return "unusable"
         if self.doubts:
             return "doubtful"
-        return "a part" if self.missing or self.unused else "complete"
+        return "a part" if self.missing or self.unused or self.skipped else "complete"
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,10 @@ class Dataset:
         How many of the manifest's names the complete distribution has; None for all.
     releases
         From the names that match to whom the release has that they belong to; None where there is one.
+    file
+        What a data file is called, wherever it lies: one that matches no :attr:`member` is not read, and named.
+    aside
+        Files of the original distribution that are called alike and are not read; they are not named.
     """
 
     manifest: Manifest
@@ -126,6 +133,8 @@ class Dataset:
     layout: str
     people: int | None = None
     releases: Callable[[Sequence[re.Match[str]]], Cohort] | None = None
+    file: re.Pattern[str] | None = None
+    aside: re.Pattern[str] | None = None
 
     @property
     def cohort(self) -> Cohort:
@@ -168,13 +177,35 @@ class Dataset:
         """Return the names of the files that are read."""
         return [match.string for match in self._matches(self._place(where))]
 
-    def check(self, where: Place | str | os.PathLike[str], variant: str = "strict") -> Report:
-        """Read everything and say what is there, what is missing and what is odd."""
+    def skipped(self, place: Place, names: Sequence[str], folder: str) -> tuple[str, ...]:
+        """Return the files below a folder of a place that are called like data files and lie where none is expected.
+
+        Parameters
+        ----------
+        place, names
+            Where the dataset is, and the files there.
+        folder
+            Where to look: empty, or a path with a slash at its end.
+        """
+        if self.file is None:
+            return ()
+        below = [name for name in names if name.startswith(folder)]
+        called = [name for name in below if self.file.fullmatch(name.rpartition("/")[2])]
+        used = {match.string for match in self._matching(place, called)}
+        return tuple(name for name in called if name not in used and not (self.aside and self.aside.search(name)))
+
+    def check(
+        self, where: Place | str | os.PathLike[str], variant: str = "strict", skipped: Sequence[str] | None = None
+    ) -> Report:
+        """Read everything and say what is there, what is missing and what is odd.
+
+        ``skipped`` are the files of :meth:`skipped`; default: those below the folder in which the dataset begins.
+        """
         place, faults = self._place(where), Faults()
         matches = self._matches(place)
         cohort = self.cohort if self.releases is None else self.releases(matches)
         recordings = self.read(place, variant, faults)
-        return checked(
+        report = checked(
             self.manifest,
             str(place),
             variant,
@@ -184,6 +215,9 @@ class Dataset:
             cohort=cohort,
             filed=_filed(cohort, matches),
         )
+        if skipped is None:
+            skipped = self.skipped(place, place.names(), place.inside)
+        return replace(report, skipped=tuple(skipped))
 
     def _place(self, where: Place | str | os.PathLike[str]) -> Place:
         if isinstance(where, Place):
@@ -197,7 +231,10 @@ class Dataset:
         return found
 
     def _matches(self, place: Place) -> list[re.Match[str]]:
-        found = (self.member.search(name) for name in place.names() if name.startswith(place.inside))
+        return self._matching(place, place.names())
+
+    def _matching(self, place: Place, names: Iterable[str]) -> list[re.Match[str]]:
+        found = (self.member.search(name) for name in names if name.startswith(place.inside))
         return [match for match in found if match and match.start() == len(place.inside)]
 
 

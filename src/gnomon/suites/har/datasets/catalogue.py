@@ -9,7 +9,17 @@ from gnomon.core.errors import InputError, counted, some
 from gnomon.core.suite import Listing
 from gnomon.core.table import Cell, Column, Kind, Table
 from gnomon.intake.faults import shown
-from gnomon.suites.har.datasets import REGISTRY, VARIANTS, Dataset, Place, Report, TableDataset, found
+from gnomon.suites.har.datasets import (
+    REGISTRY,
+    VARIANTS,
+    Dataset,
+    Found,
+    Place,
+    Report,
+    TableDataset,
+    found,
+    said_skipped,
+)
 from gnomon.suites.har.datasets.tables import load as load_tables
 from gnomon.suites.har.marks import simulated
 from gnomon.suites.har.recordings import CHANNELS, Manifest
@@ -78,9 +88,10 @@ def checked(folder: str, variant: str = "strict") -> Listing:
     if variant not in VARIANTS:
         raise InputError(f"variant {variant!r}, expected one of {', '.join(VARIANTS)}")
     there = found(folder)
-    reports = {name: dataset.check(places[0], variant) for name, (dataset, places) in there.usable.items()}
+    reports = {name: _check(name, there, variant) for name in there.usable}
     notes = [f"{name}: {text}" for name, report in reports.items() for text in _told(folder, report, there[name][1])]
     notes += [f"{name}: error: {why}" for name, why in there.faults.items()]
+    notes += there.notes
     marked = [name for name in reports if simulated(there[name][1][0].path, there[name][1][0].inside, name)]
     notes += [f"simulated data, no recordings of people: {', '.join(marked)}"] if marked else []
     notes += ["rest: median length of the acceleration of people at rest, in m/s^2"] if reports else []
@@ -91,6 +102,13 @@ def checked(folder: str, variant: str = "strict") -> Listing:
     tables += [_absent_table(folder, absent, bool(there))] if absent else []
     bad = sum(report.state in ("unusable", "doubtful") for report in reports.values()) + len(there.faults)
     return Listing(tuple(tables), bad or int(not there))
+
+
+def _check(name: str, there: Found, variant: str) -> Report:
+    dataset, places = there[name]
+    if isinstance(dataset, TableDataset):
+        return dataset.check(places[0], variant)
+    return dataset.check(places[0], variant, there.skipped.get(name, ()))
 
 
 def _found_table(
@@ -142,6 +160,8 @@ def _told(folder: str, report: Report, places: Sequence[Place]) -> list[str]:
     told += [f"not here: {text}" for text in report.missing]
     if report.unused:
         told.append(f"nothing could be used of {counted(len(report.unused), 'subject')}: {some(report.unused)}")
+    if report.skipped:
+        told.append(said_skipped(report.dataset, report.skipped))
     told += [f"doubtful: {text}" for text in report.doubts]
     told += list(report.odd)
     return told + [f"also in {place}, which is not used" for place in places[1:]]

@@ -99,4 +99,10 @@ def _runs(matches: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
         yield matches[begin:end]
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "data/a<activity>/p<person>/s<segment>.txt")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "data/a<activity>/p<person>/s<segment>.txt",
+    file=re.compile(r"s\d+\.txt", re.IGNORECASE),
+)

@@ -158,4 +158,10 @@ def _recordings(
         )
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "RawData/{acc,gyro}_exp<XX>_user<YY>.txt, RawData/labels.txt")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "RawData/{acc,gyro}_exp<XX>_user<YY>.txt, RawData/labels.txt",
+    file=re.compile(r"(acc|gyro)_exp\d+_user\d+\.txt", re.IGNORECASE),
+)

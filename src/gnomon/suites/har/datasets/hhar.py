@@ -262,4 +262,10 @@ def _shift(at: Array, lags: Array, begin: float, end: float, late: float) -> flo
     return shift if abs(shift) > CLOCKS_S else None
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "Activity recognition exp/Phones_{accelerometer,gyroscope}.csv")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "Activity recognition exp/Phones_{accelerometer,gyroscope}.csv",
+    file=re.compile(r"Phones_(accelerometer|gyroscope)\.csv", re.IGNORECASE),
+)

@@ -133,5 +133,11 @@ def _samples(table: Array, faults: Faults) -> Array:
 
 
 DATASET = Dataset(
-    MANIFEST, MEMBER, read, "1.Raw_time_domian_data/<n>.<Class>/<subject>_<letter>_<trial>.csv", people=PEOPLE
+    MANIFEST,
+    MEMBER,
+    read,
+    "1.Raw_time_domian_data/<n>.<Class>/<subject>_<letter>_<trial>.csv",
+    people=PEOPLE,
+    file=re.compile(r"\d+_[A-Z]_\w+\.csv", re.IGNORECASE),
+    aside=re.compile(r"(?<![^/])(2\.Trimmed|3\.Time)[^/]*/"),
 )

@@ -122,4 +122,10 @@ def _recordings(
         )
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "MHEALTHDATASET/mHealth_subject<n>.log")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "MHEALTHDATASET/mHealth_subject<n>.log",
+    file=re.compile(r"mHealth_subject\d+\.log", re.IGNORECASE),
+)

@@ -230,4 +230,5 @@ DATASET = Dataset(
     "<CODE>/<CODE>_{acc,gyro}_<subject>_<trial>.txt, sub<n>/{ADL,FALLS}/<CODE>/... or "
     "Annotated Data/<CODE>/<CODE>_<subject>_<trial>_annotated.csv",
     releases=cohort,
+    file=re.compile(r"[A-Z]{3}_((acc|gyro)_\d+_\d+\.txt|\d+_\d+_annotated\.csv)", re.IGNORECASE),
 )

@@ -103,4 +103,11 @@ def signals_of(data: bytes, name: str, *, gravity: bool) -> Array:
     return np.concatenate([acceleration * G, table[:, 3:6]], axis=1)
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "A_DeviceMotion_data/<activity>_<trial>/sub_<n>.csv")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "A_DeviceMotion_data/<activity>_<trial>/sub_<n>.csv",
+    file=re.compile(r"sub_\d+\.csv", re.IGNORECASE),
+    aside=re.compile(r"(?<![^/])[BC]_[A-Za-z]+_data/"),
+)

@@ -162,4 +162,10 @@ def _pieces(rows: Array, faults: Faults, where: str) -> Iterator[tuple[Array, Ar
         yield at - at[0], signals, rate
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "PAMAP2_Dataset/{Protocol,Optional}/subject10<n>.dat")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "PAMAP2_Dataset/{Protocol,Optional}/subject10<n>.dat",
+    file=re.compile(r"subject\d+\.dat", re.IGNORECASE),
+)

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import IO
@@ -45,7 +45,7 @@ class Place:
 
     def names(self) -> list[str]:
         """Return the files below, as paths with slashes, in the order of their names."""
-        return sorted(_listed(self.path) if self.is_archive else _in_folder(self.path))
+        return sorted(_listed(self.path) if self.is_archive else walk(self.path).names)
 
     def file_of(self, name: str) -> Path:
         """Return the file on disk that holds one of the names."""
@@ -133,10 +133,15 @@ class Files:
 
 @dataclass(frozen=True)
 class Survey:
-    """Places below a root with the names of their files, and archives that cannot be read with the reason."""
+    """Places below a root with the names of their files, and archives that cannot be read with the reason.
+
+    ``repeated`` and ``unseen`` are those of :class:`Walk`.
+    """
 
     places: list[tuple[Place, list[str]]]
     broken: dict[str, str]
+    repeated: dict[str, str] = field(default_factory=dict)
+    unseen: dict[str, str] = field(default_factory=dict)
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
@@ -150,7 +155,9 @@ def survey(root: str | os.PathLike[str]) -> Survey:
         return _surveyed([Place(path)], path)
     items = [item for pattern in ("*", "*/*") for item in sorted(path.glob(pattern)) if is_archive(item.name)]
     archives = [item for item in items if item.is_file() and not _hidden(item.relative_to(path))]
-    return _surveyed([Place(path), *map(Place, archives)], path)
+    there = _surveyed([Place(path), *map(Place, archives)], path)
+    looked = walk(path)
+    return replace(there, repeated=looked.repeated, unseen=looked.unseen)
 
 
 def _hidden(path: Path) -> bool:
@@ -189,17 +196,59 @@ def find(places: list[tuple[Place, list[str]]], member: re.Pattern[str], name: s
     return found
 
 
-def _in_folder(root: Path) -> Iterator[str]:
+@dataclass
+class Walk:
+    """What is below a folder: the names of its files, links to folders that are looked into already, and the rest.
+
+    Attributes
+    ----------
+    names
+        Paths with slashes; of archives that lie deep, those of their members.
+    repeated
+        Link -> the folder that it leads to, by the path under which that was looked into.
+    unseen
+        Folder -> why it was not looked into.
+    """
+
+    names: list[str] = field(default_factory=list)
+    repeated: dict[str, str] = field(default_factory=dict)
+    unseen: dict[str, str] = field(default_factory=dict)
+
+
+def walk(root: Path) -> Walk:
+    """List the files below a folder; links to folders are followed, each folder is looked into once.
+
+    Folders come before links, so that a folder that is reached both ways has its own name.
+    """
+    found, seen = Walk(), dict[tuple[int, int], str]()
+    folders, links = [Path()], list[Path]()
     count = 0
-    for folder, below, files in os.walk(root):
-        here = Path(folder).relative_to(root)
-        below[:] = sorted(name for name in below if not name.startswith(".")) if len(here.parts) < DEEPEST else []
-        count += len(files)
+    while folders or links:
+        here = folders.pop() if folders else links.pop(0)
+        name = here.as_posix()
+        try:
+            state = (root / here).stat()
+            if (state.st_dev, state.st_ino) in seen:
+                found.repeated[name] = seen[state.st_dev, state.st_ino]
+                continue
+            seen[state.st_dev, state.st_ino] = name
+            entries = sorted(os.scandir(root / here), key=lambda entry: entry.name)
+        except OSError as error:
+            found.unseen[name] = error.strerror or str(error)
+            continue
+        for entry in entries:
+            path = here / entry.name
+            if not entry.is_dir():
+                count += 1
+                archive = is_archive(entry.name) and len(here.parts) >= APART
+                found.names += _in_archive(root, path.as_posix()) if archive else [path.as_posix()]
+            elif not entry.name.startswith(".") and len(here.parts) >= DEEPEST:
+                found.unseen[path.as_posix()] = f"more than {DEEPEST} folders deep"
+            elif not entry.name.startswith("."):
+                (links if entry.is_symlink() else folders).append(path)
         if count > MOST:
             raise InputError(f"{shown(root)}: more than {MOST:,} files; name the folder of the dataset")
-        for name in files:
-            path = (here / name).as_posix()
-            yield from _in_archive(root, path) if is_archive(name) and len(here.parts) >= APART else (path,)
+    return found
 
 
 def _in_archive(root: Path, name: str) -> Iterator[str]:

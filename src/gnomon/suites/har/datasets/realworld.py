@@ -155,5 +155,9 @@ def sensor(data: bytes, name: str) -> tuple[Array, Array]:
 
 
 DATASET = Dataset(
-    MANIFEST, MEMBER, read, "proband<n>/data/{acc,gyr}_<activity>_csv.zip with {acc,Gyroscope}_..._waist.csv"
+    MANIFEST,
+    MEMBER,
+    read,
+    "proband<n>/data/{acc,gyr}_<activity>_csv.zip with {acc,Gyroscope}_..._waist.csv",
+    file=re.compile(rf"(acc|Gyroscope|gyr)_[a-z]+(_\d+)?_{PLACEMENT}\.csv", re.IGNORECASE),
 )

@@ -260,4 +260,10 @@ def _explained(error: pa.ArrowException, names: tuple[str, ...]) -> str:
     return f"{where}: is no table of {len(names)} columns ({said})"
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "RecGym.csv")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "RecGym.csv",
+    file=re.compile(r"RecGym\.csv", re.IGNORECASE),
+)

@@ -123,11 +123,20 @@ class TableDataset:
         return checked(self.manifest, str(self.path), variant, len(self.tables), recordings, faults, own=True)
 
 
-def manifests(root: str | os.PathLike[str]) -> list[Path]:
-    """Return the manifests of own datasets in a folder and one level below: TOML files with a table ``dataset``."""
+def manifests(root: str | os.PathLike[str]) -> dict[Path, list[Path]]:
+    """Return the manifests of own datasets in a folder and one level below: TOML files with a table ``dataset``.
+
+    With each of them its other names, where links lead to it.
+    """
     base = Path(root)
     paths = sorted([*base.glob("*.toml"), *base.glob("*/*.toml")]) if base.is_dir() else []
-    return [path for path in paths if path.is_file() and _is_manifest(path)]
+    found: dict[Path, list[Path]] = {}
+    for path in paths:
+        if path.is_file() and _is_manifest(path):
+            found.setdefault(path.resolve(), []).append(path)
+    home = base.resolve()
+    named = [sorted(own, key=lambda path: home / path.relative_to(base) != path.resolve()) for own in found.values()]
+    return {path: others for path, *others in named}
 
 
 def _is_manifest(path: Path) -> bool:

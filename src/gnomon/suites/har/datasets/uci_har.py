@@ -198,4 +198,5 @@ DATASET = Dataset(
     read,
     "UCI HAR Dataset/{train,test}/Inertial Signals/{total_acc,body_acc,body_gyro}_{x,y,z}_{train,test}.txt, "
     "y_*.txt, subject_*.txt",
+    file=re.compile(r"(total_acc|body_acc|body_gyro)_[xyz]_(train|test)\.txt", re.IGNORECASE),
 )

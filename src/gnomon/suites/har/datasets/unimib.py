@@ -158,4 +158,10 @@ def _check_names(value: Value, where: str) -> None:
         raise InputError(f"{where}: short names {some(known)}, expected {some(names)}; labels mean something else here")
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "data/acc_{data,labels,names}.mat")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "data/acc_{data,labels,names}.mat",
+    file=re.compile(r"acc_(data|labels|names)\.mat", re.IGNORECASE),
+)

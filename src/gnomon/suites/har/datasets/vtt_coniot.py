@@ -240,4 +240,10 @@ def _since_1970(text: str) -> float:
     return (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp()
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, f"activity_<a>_user_<u>_combined.csv, and {LABELS_FILE} where you have one")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    f"activity_<a>_user_<u>_combined.csv, and {LABELS_FILE} where you have one",
+    file=re.compile(r"activity_\d+_user_\d+_combined\.csv", re.IGNORECASE),
+)

@@ -153,4 +153,10 @@ def _turning(gyro: _Sensor, subject: str, letter: str, zero: int, faults: Faults
     return turning((gyro.ns[rows] - zero) / 1e9, gyro.values[rows], faults, where=where)
 
 
-DATASET = Dataset(MANIFEST, MEMBER, read, "wisdm-dataset/raw/phone/{accel,gyro}/data_<id>_{accel,gyro}_phone.txt")
+DATASET = Dataset(
+    MANIFEST,
+    MEMBER,
+    read,
+    "wisdm-dataset/raw/phone/{accel,gyro}/data_<id>_{accel,gyro}_phone.txt",
+    file=re.compile(r"data_\d+_(accel|gyro)_phone\.txt", re.IGNORECASE),
+)

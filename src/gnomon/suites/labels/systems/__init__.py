@@ -1,22 +1,28 @@
 """Systems for ``labels``: what can be fitted on some groups and predicts labels for others.
 
 The interface, by structure: ``fit(features, labels, rng)`` with ``features`` ``(n, d)`` floats and ``labels`` ``(n,)``
-text, then ``predict(features) -> (n,) text``. A system never sees the labels that it is scored on. What its constructor
-takes by keyword are its parameters, given as ``NAME@key=value``. The built-in ones are toys that every table should
-contain: what is not better than them is not good.
+text, then ``predict(features) -> (n,) text``. A scikit-learn classifier is a system too: it is fitted by
+``fit(X, y)``, and a ``random_state`` that the user did not set comes from the seed (:mod:`gnomon.core.fitting`). A
+system never sees the labels that it is scored on. What its constructor (or the function that makes it) takes by keyword
+are its parameters, given as ``NAME@key=value``. The built-in ones are toys that every table should contain: what is not
+better than them is not good.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from inspect import Parameter
 from typing import Any, Protocol
 
 import numpy as np
 
-from gnomon.core.errors import InputError
-from gnomon.core.loading import find_class, source_identity
+from gnomon.core.errors import InputError, some
+from gnomon.core.loading import find_maker, made_by, source_identity
 from gnomon.core.systems import Spec, known_parameters
 from gnomon.core.systems import checked as checked_spec
 from gnomon.core.tallies import Array
+
+VERBS = ("fit", "predict")
 
 
 class System(Protocol):
@@ -101,9 +107,17 @@ class NearestMean:
 BUILTIN: dict[str, type[Any]] = {"majority": Majority, "stratified": Stratified, "nearest_mean": NearestMean}
 
 
-def find(name: str) -> type[Any]:
-    """Return the class of a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``."""
-    return find_class(name, ("fit", "predict"), "system", BUILTIN)
+def find(name: str) -> Callable[..., Any]:
+    """Return what makes a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``.
+
+    In place of a class there may be a function that returns a system, such as a pipeline of scikit-learn.
+    """
+    return find_maker(name, VERBS, "system", BUILTIN)
+
+
+def make(name: str, parameters: Mapping[str, Any]) -> Any:
+    """Return a system of its own by name and parameters."""
+    return made_by(find(name), parameters, VERBS, f"system {name!r}")
 
 
 def trivial(name: str) -> bool:
@@ -117,8 +131,13 @@ def parameters(name: str) -> dict[str, Any]:
 
 
 def checked(spec: Spec) -> Spec:
-    """Return a system with its parameters; refuse those that it does not have."""
-    return checked_spec(spec, parameters(spec.name)) if spec.parameters else spec
+    """Return a system with its parameters; refuse those that it does not have, and one that lacks some."""
+    known = parameters(spec.name)
+    lacking = [name for name, default in known.items() if default is Parameter.empty and name not in spec.parameters]
+    if lacking:
+        given = "".join(f"@{name}=..." for name in lacking)
+        raise InputError(f"system {spec.name!r} cannot be made without {some(lacking)}: give {spec}{given}")
+    return checked_spec(spec, known) if spec.parameters else spec
 
 
 def identity(name: str) -> str:

@@ -1,0 +1,86 @@
+"""scikit-learn classifiers as systems of ``labels``. Expected values by fitting them without gnomon."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+import gnomon
+from gnomon.suites.labels.cells import deal
+
+NAMES = (
+    "sklearn.linear_model:LogisticRegression",
+    "sklearn.ensemble:RandomForestClassifier@n_estimators=10",
+    "sklearn.neighbors:KNeighborsClassifier",
+    "sklearn.naive_bayes:GaussianNB",
+    "sklearn.neural_network:MLPClassifier@max_iter=30",
+)
+PIPELINE = """
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+def scaled_svc(C: float = 1.0):
+    return make_pipeline(StandardScaler(), SVC(C=C))
+
+def nothing():
+    return object()
+
+model = scaled_svc()
+"""
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 3, 120)
+    features = rng.normal(size=(120, 2)) + labels[:, np.newaxis]
+    return {
+        "id": [f"{n:03}" for n in range(120)],
+        "label": [f"class {label}" for label in labels],
+        "group": [f"g{n % 8}" for n in range(120)],
+        "x": features[:, 0].tolist(),
+        "y": features[:, 1].tolist(),
+    }
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.filterwarnings("ignore:Stochastic Optimizer")
+def test_estimators_run(table, name):
+    result = gnomon.run("labels", truth=table, systems=[name], folds=4, out="none")
+    assert result.complete
+    assert result.runs[0].find("accuracy").value > 0.5
+
+
+@pytest.mark.parametrize(("name", "make"), [(NAMES[0], LogisticRegression), (NAMES[3], GaussianNB)])
+def test_predictions_are_those_of_the_estimator_by_itself(table, name, make):
+    import pyarrow as pa
+
+    run = gnomon.run("labels", truth=table, systems=[name], folds=4, out="none", seed=3).runs[0]
+    x, y = np.stack([table["x"], table["y"]], axis=1), np.array(table["label"])
+    folds = deal(pa.array(table["group"]), 4, 3)
+    right = [
+        (make().fit(x[folds != fold], y[folds != fold]).predict(x[folds == fold]) == y[folds == fold]).sum()
+        for fold in range(4)
+    ]
+    assert run.find("accuracy").value == pytest.approx(sum(right) / len(y))
+
+
+def test_a_function_may_make_a_pipeline(table, tmp_path):
+    (tmp_path / "mine.py").write_text(PIPELINE)
+    name = f"{tmp_path / 'mine.py'}:scaled_svc"
+    result = gnomon.run("labels", truth=table, systems=[name, f"{name}@C=0.01"], folds=4, out="none")
+    assert result.complete
+    assert len({run.find("accuracy").value for run in result.runs}) == 2
+    found = gnomon.search(
+        "labels", truth=table, systems=[name], grid={"C": (0.01, 1.0)}, metric="accuracy", split="50/25/25", out="none"
+    )
+    assert [trial["failure"] for trial in found.extra["search"]["trials"]] == ["", ""]
+
+
+def test_what_makes_no_system_is_named(table, tmp_path):
+    (tmp_path / "mine.py").write_text(PIPELINE)
+    with pytest.raises(gnomon.InputError, match=r"or a function that returns such an object, in .*but got Pipeline"):
+        gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:model"], out="none")
+    found = gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:nothing"], folds=2, out="none")
+    assert "made object, which has no fit and no predict" in str(found.extra["missing"])
