@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -167,7 +168,8 @@ def runs_of_verb(
     if options.out != "none":
         usable(Path(options.out))
     options = remote.resolved(options, stream)
-    with remote.named(), _scratch(options) as options:
+    # What a user's classes print while work is planned and put together must not mix with a result.
+    with remote.named(), contextlib.redirect_stdout(sys.stderr), _scratch(options) as options:
         handed = action.load()(options)
         missing: dict[str, str] = {}
         if isinstance(handed, Job):

@@ -92,11 +92,16 @@ def work(
 
 
 def chosen(plan: Plan, executor: str, workers: int) -> str:
-    """Return who does the work: with ``auto``, processes for several heavy nodes, or where nodes have limits."""
+    """Return who does the work.
+
+    With ``auto`` these are worker processes where nodes run code that is not gnomon's own (one that ends its process
+    must not end the others), where nodes have limits, and for several heavy nodes; else this process.
+    """
     if executor != "auto":
         return executor
     limited = any(node.limits.seconds is not None or node.limits.memory_bytes is not None for node in plan)
-    return "processes" if limited or (workers > 1 and sum(node.heavy for node in plan) > 1) else "inline"
+    apart = limited or any(node.foreign for node in plan)
+    return "processes" if apart or (workers > 1 and sum(node.heavy for node in plan) > 1) else "inline"
 
 
 def outcome(schedule: Schedule) -> Outcome:

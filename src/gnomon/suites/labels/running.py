@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
+from gnomon.core.loading import is_foreign
 from gnomon.core.partition import ALL, TRAIN
 from gnomon.core.samples import Samples
 from gnomon.core.systems import Spec, split
@@ -105,8 +106,16 @@ def _cell(spec: Spec, fold: int, task: str, data: Node, options: RunOptions) -> 
     labels = {"system": spec.text, "task": task, "seed": str(options.seed)}
     name = f"{spec} {task}"
     function = "gnomon.suites.labels.cells:fold"
-    context = {"system": spec.name}
-    return Node(name, function, arguments, {"data": data}, labels=labels, context=context, limits=options.limits())
+    return Node(
+        name,
+        function,
+        arguments,
+        {"data": data},
+        labels=labels,
+        context={"system": spec.name},
+        limits=options.limits(),
+        foreign=is_foreign(spec.name, systems.BUILTIN),
+    )
 
 
 def _stored_truth(options: RunOptions) -> Path:
