@@ -157,7 +157,7 @@ def runs_of_verb(
     """
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
-    from gnomon.intake import remote
+    from gnomon.intake import remote, unread
     from gnomon.runs.directory import publish, usable
     from gnomon.runs.provenance import Clock
     from gnomon.runs.run import make
@@ -169,17 +169,20 @@ def runs_of_verb(
         usable(Path(options.out))
     options = remote.resolved(options, stream)
     # What a user's classes print while work is planned and put together must not mix with a result.
-    with remote.named(), contextlib.redirect_stdout(sys.stderr), _scratch(options) as options:
+    quiet = contextlib.redirect_stdout(sys.stderr)
+    with remote.named(), quiet, unread.collecting() as notes, _scratch(options) as options:
         handed = action.load()(options)
         missing: dict[str, str] = {}
         if isinstance(handed, Job):
             outcome = work(handed.plan, options, stream=stream)
+            notes.merge(outcome.unread)
             handed, missing = handed.assemble(outcome), outcome.missing
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
     asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **(purpose or {})}
     runs = []
     for evaluation in handed:
-        run = _addressed(make(evaluation, plan, clock, asked))
+        findings = unread.with_finding(evaluation.findings, notes, evaluation.system)
+        run = _addressed(make(replace(evaluation, findings=findings), plan, clock, asked))
         runs.append(run if options.out == "none" else publish(run, options.out))
     return runs, remote.recorded(missing)
 

@@ -22,6 +22,7 @@ from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
+from gnomon.intake.unread import note
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import INPUTS, Evaluation
@@ -43,6 +44,7 @@ def run(options: RunOptions) -> Job:
     )
     truth = files.read_truth(asked)
     features = cells.feature_columns(options)
+    note(truth.source.where, {name: rows for name, rows in truth.unused.items() if name not in features})
     chosen = {spec.text: spec for spec in map(systems.checked, split(options.systems))}
     if not chosen:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
