@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -158,7 +159,7 @@ def runs_of_verb(
     """
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
-    from gnomon.intake import remote
+    from gnomon.intake import remote, unread
     from gnomon.runs.directory import check_targets, publish, usable
     from gnomon.runs.provenance import Clock
     from gnomon.runs.run import make
@@ -170,19 +171,23 @@ def runs_of_verb(
         usable(Path(options.out))
     check_targets(action.options, options)
     options = remote.resolved(options, stream)
-    with remote.named(), _scratch(options) as options:
+    # What a user's classes print while work is planned and put together must not mix with a result.
+    quiet = contextlib.redirect_stdout(sys.stderr)
+    with remote.named(), quiet, unread.collecting() as notes, _scratch(options) as options:
         handed = action.load()(options)
         declared = handed.measures if isinstance(handed, Job) else handed[0].protocol.measures if handed else ()
         recorded = purpose(declared) if purpose else {}
         missing: dict[str, str] = {}
         if isinstance(handed, Job):
             outcome = work(handed.plan, options, stream=stream)
+            notes.merge(outcome.unread)
             handed, missing = handed.assemble(outcome), outcome.missing
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
     asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **recorded}
     runs = []
     for evaluation in handed:
-        run = _addressed(make(evaluation, plan, clock, asked))
+        findings = unread.with_finding(evaluation.findings, notes, evaluation.system)
+        run = _addressed(make(replace(evaluation, findings=findings), plan, clock, asked))
         runs.append(run if options.out == "none" else publish(run, options.out))
     return runs, remote.recorded(missing)
 

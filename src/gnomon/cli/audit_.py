@@ -45,10 +45,11 @@ def command(runs: tuple[str, ...], fail_on: str | None, json_: bool) -> int:
 
 
 def _width() -> int:
-    import shutil
     import sys
 
-    return max(60, shutil.get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    from gnomon.report.terminal import width_of
+
+    return width_of(sys.stdout) if sys.stdout.isatty() else WIDTH
 
 
 def lines(report: Report, width: int) -> Iterator[str]:

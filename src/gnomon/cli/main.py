@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from gnomon.cli.groups import Group, NoArguments
 from gnomon.core.errors import GnomonError
+from gnomon.core.stdout import reserve_stdout
 
 VERBS = {
     "score": "score predictions that were made elsewhere",
@@ -102,8 +103,16 @@ def gnomon(debug: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with its exit code: 2 for bad input, 1 for failed or partial work."""
-    given = sys.argv[1:] if arguments is None else arguments
+    """Run the command line and leave with its exit code: 2 for bad input, 1 for failed or partial work.
+
+    Standard output holds the result alone: what systems, libraries and their processes write there goes to standard
+    error. Without arguments, this is the program itself, and nothing is put back at its end.
+    """
+    with reserve_stdout(restore=arguments is not None):
+        _main(sys.argv[1:] if arguments is None else arguments)
+
+
+def _main(given: list[str]) -> NoReturn:
     debug = "--debug" in given
     given = [item for item in given if item != "--debug"]
     try:
@@ -145,6 +154,6 @@ def _usage(error: click.UsageError) -> str:
     return f"{message} (see '{path} --help')"
 
 
-def _fail(message: str, code: int) -> Any:
+def _fail(message: str, code: int) -> NoReturn:
     click.echo(f"gnomon: {' '.join(message.split())}", err=True)
     sys.exit(code)

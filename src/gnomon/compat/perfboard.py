@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from gnomon.core.errors import GnomonError
+from gnomon.core.stdout import reserve_stdout
 from gnomon.suites.events.recognizers import AbstractRecognizer
 
 __all__ = ["AbstractRecognizer", "main"]
@@ -34,6 +35,11 @@ class Parser(argparse.ArgumentParser):
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command and leave with its exit code: 2 for bad input, 1 for failed or partial work."""
     given = _parser().parse_args(arguments)
+    with reserve_stdout(restore=arguments is not None):
+        _main(given)
+
+
+def _main(given: argparse.Namespace) -> NoReturn:
     try:
         code = _run(given.recognizers, given.truth, given.outpath)
     except KeyboardInterrupt:

@@ -6,12 +6,16 @@ Modules are looked for below the working folder first, which the path of an inst
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import importlib.util
+import inspect
+import json
 import os
+import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +64,60 @@ def _find(name: str, what: str, builtin: Mapping[str, type[Any]]) -> Any:
     if not where or not attribute:
         known = f"; built in are {', '.join(builtin)}" if builtin else ""
         raise InputError(f"no {what} {name!r}{known}; others as package.module:Class or file.py:Class")
-    module = _from_file(where, what) if where.endswith(".py") else _from_package(where, what)
+    _check_survived(name, where, what)
+    with contextlib.redirect_stdout(sys.stderr):  # what it prints must not mix with a result
+        module = _from_file(where, what) if where.endswith(".py") else _from_package(where, what)
     return getattr(module, attribute, None)
+
+
+def is_foreign(name: str, builtin: Container[str]) -> bool:
+    """Say whether a name stands for code that is not gnomon's own: its process may not survive it.
+
+    >>> is_foreign("majority", ["majority"]), is_foreign("mine.py:Model", ["majority"])
+    (False, True)
+    """
+    return name not in builtin and not name.startswith("gnomon.")
+
+
+def trust_imports() -> None:
+    """Import without a look at what it does to the process: for worker processes, whose end ends nothing else."""
+    _trusting.append(True)
+
+
+@functools.cache
+def _check_survived(name: str, where: str, what: str) -> None:
+    """Refuse a module whose import ends the process, such as a broken library in C: it is first imported in another."""
+    if _trusting or where in sys.modules or where.startswith("gnomon."):
+        return
+    given = json.dumps({"path": sys.path, "name": name, "what": what})
+    done = subprocess.run(  # noqa: S603 - this Python
+        [sys.executable, "-c", _PROBE, given],
+        check=False,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    if done.returncode:
+        code = done.returncode
+        ended = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        last = f"; it said: {said[-1]}" if said else ""
+        raise InputError(
+            f"{what} {name!r}: importing {where} ends the process ({ended}){last}; mend it or leave it out"
+        )
+
+
+_trusting: list[bool] = []
+_PROBE = """
+import contextlib, json, os, sys
+given = json.loads(sys.argv.pop(1))
+sys.path[:] = given["path"]
+from gnomon.core import loading
+loading.trust_imports()
+with contextlib.suppress(BaseException):  # errors are raised, and told, where it is imported in earnest
+    loading.find_class(given["name"], (), given["what"], {})
+os._exit(0)
+"""
 
 
 def source_identity(name: str, kind: Callable[..., Any]) -> str:
@@ -92,7 +148,7 @@ def _from_file(path: str, what: str) -> Any:
     try:
         with _first_on_path(folder):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"{what} file {path}: cannot be imported ({type(error).__name__}: {error})") from error
     return module
 
@@ -116,7 +172,7 @@ def _from_package(name: str, what: str) -> Any:
     with _first_on_path(Path.cwd() if here else None):
         try:
             module = importlib.import_module(name)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             if here and isinstance(error, ModuleNotFoundError) and f"{name}.".startswith(f"{error.name}."):
                 return _from_file(os.fspath(here), what)
             why = f"{type(error).__name__}: {error}"

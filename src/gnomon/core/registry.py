@@ -8,8 +8,10 @@ A plug-in that cannot be loaded is named in ``broken`` and skipped; it never tak
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
@@ -101,7 +103,8 @@ def _attempts(group: str) -> tuple[tuple[str, Any] | Broken, ...]:
 def _attempt(group: str, point: EntryPoint) -> tuple[str, Any] | Broken:
     source = _source(point)
     try:
-        value = point.load()
+        with contextlib.redirect_stdout(sys.stderr):  # what it prints must not mix with a result
+            value = point.load()
     except (Exception, SystemExit) as error:
         return Broken(group, point.name, source, f"{type(error).__name__}: {error}")
     if group == SUITES and not isinstance(value, Suite):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +16,7 @@ from gnomon.engine.plan import Node, Plan
 from gnomon.engine.progress import Progress
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import Store, StoreFullError
+from gnomon.intake.unread import ALL, Unread
 from gnomon.runs.run import Evaluation
 
 
@@ -35,6 +36,8 @@ class Outcome:
     cells: tuple[Node, ...]
     refused: frozenset[str] = frozenset()
     """Names of those that are missing for what the user gave, which was looked at and found wrong."""
+    unread: Unread = field(default_factory=Unread)
+    """What files held and no cell, nor what it needed, did read; by system where cells have that label."""
 
     @property
     def complete(self) -> bool:
@@ -95,11 +98,16 @@ def work(
 
 
 def chosen(plan: Plan, executor: str, workers: int) -> str:
-    """Return who does the work: with ``auto``, processes for several heavy nodes, or where nodes have limits."""
+    """Return who does the work.
+
+    With ``auto`` these are worker processes where nodes run code that is not gnomon's own (one that ends its process
+    must not end the others), where nodes have limits, and for several heavy nodes; else this process.
+    """
     if executor != "auto":
         return executor
     limited = any(node.limits.seconds is not None or node.limits.memory_bytes is not None for node in plan)
-    return "processes" if limited or (workers > 1 and sum(node.heavy for node in plan) > 1) else "inline"
+    apart = limited or any(node.foreign for node in plan)
+    return "processes" if apart or (workers > 1 and sum(node.heavy for node in plan) > 1) else "inline"
 
 
 def outcome(schedule: Schedule) -> Outcome:
@@ -109,7 +117,22 @@ def outcome(schedule: Schedule) -> Outcome:
     done = {cell.name: schedule.store.path(cell.key) for cell in cells if cell.key in schedule.done}
     lacking = {cell.name: missing[cell.key] for cell in cells if cell.key in missing}
     refused = frozenset(cell.name for cell in cells if cell.key in schedule.refused)
-    return Outcome(done, lacking, tuple(cells), refused)
+    return Outcome(done, lacking, tuple(cells), refused, _unread(schedule))
+
+
+def _unread(schedule: Schedule) -> Unread:
+    """Gather what was noted where the cells that are done, and all that they need, were worked on."""
+    found = Unread()
+    for cell in schedule.plan.cells:
+        below = {cell.key: cell} if cell.key in schedule.done else {}
+        waiting = list(below.values())
+        while waiting:
+            needed = {one.key: one for one in waiting.pop().needs.values() if one.key not in below}
+            below |= needed
+            waiting += needed.values()
+        for key in below:
+            found.merge(Unread.read(schedule.store.path(key)), cell.labels.get("system", ALL))
+    return found
 
 
 def _stored(schedule: Schedule) -> str:

@@ -23,9 +23,9 @@ class EngineOptions(ScoringOptions):
     executor: Annotated[
         str,
         Option(
-            "who does the work: auto (worker processes where models train, shards are large or limits are given, else "
-            "inline), inline, processes, dask (a cluster that is started here), dask://HOST:PORT or dask://FILE.json "
-            "(one that runs already)",
+            "who does the work: auto (worker processes where systems are not gnomon's own, models train, shards are "
+            "large or limits are given, else inline), inline, processes, dask (a cluster that is started here), "
+            "dask://HOST:PORT or dask://FILE.json (one that runs already)",
             metavar="NAME",
         ),
     ] = "auto"

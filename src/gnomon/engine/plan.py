@@ -64,6 +64,9 @@ class Node:
         Whether it may be done in any thread, and uses all processors by itself wherever it does not wait for a disk:
         in one process, such nodes are done side by side, so that one is read while another is stored. It ends when
         :func:`gnomon.engine.begun.stopping` says so; not part of its key.
+    foreign
+        Whether it runs code that is not gnomon's own, which may end its process, or be killed for the memory it takes.
+        Such a node is done in a worker process unless the user asks for another executor; not part of its key.
     read
         Names of the files of an artefact that are read when results are put together, or :data:`WHOLE`. They come back
         from machines that have a store of their own, as results of cells do; not part of its key.
@@ -80,6 +83,7 @@ class Node:
     limits: Limits = field(default_factory=Limits)
     heavy: bool = False
     threaded: bool = False
+    foreign: bool = False
     read: tuple[str, ...] = ()
 
     @property

@@ -27,6 +27,7 @@ from gnomon.engine.plan import Node, Plan
 from gnomon.intake.faults import shown
 from gnomon.intake.shards import identity, unchanged
 from gnomon.intake.texts import hashes
+from gnomon.intake.unread import reading_for
 from gnomon.runs import once, parts
 from gnomon.runs.run import Evaluation
 
@@ -79,9 +80,9 @@ def job(
             function, [shard for shard in one.shards if shard[0] in lacking], {**settings, **(context or {})}
         )
         left = left_alone(one.others)
-        return [
-            replace(found, findings=(*found.findings, *left)) for found in assemble(one, Stored(folders, alone), own)
-        ]
+        with reading_for(one.system):
+            made = assemble(one, Stored(folders, alone), own)
+        return [replace(found, findings=(*found.findings, *left)) for found in made]
 
     return Job(Plan(nodes), lambda outcome: for_each(given, lambda one: made(one, outcome)))
 

@@ -17,6 +17,7 @@ from gnomon.core.suite import load
 from gnomon.engine.begun import doing, stopping
 from gnomon.engine.plan import Node
 from gnomon.engine.store import Store, StoreFullError
+from gnomon.intake.unread import collecting
 
 
 @dataclass(frozen=True)
@@ -87,8 +88,9 @@ def carry_out(store: Store, order: Order) -> Reply:
             if (not order.fresh or store.made_by(order.key) == order.fresh) and store.check(order.key):
                 return Reply(order.key, "found", time.perf_counter() - start)
             needs = {role: store.path(key) for role, key in order.needs.items()}
-            with doing(store.folder, order.key, order.name), store.draft(order.key) as out:
+            with doing(store.folder, order.key, order.name), store.draft(order.key) as out, collecting() as unread:
                 load(order.function)({**order.arguments, **order.context}, needs, out)
+                unread.write(out)
             if order.fresh:
                 store.note(order.key, order.fresh)
     except StoreFullError as error:

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 
+from gnomon.core.loading import trust_imports
 from gnomon.core.suite import load
 from gnomon.engine.plan import Limits
 from gnomon.engine.store import Store
@@ -156,6 +157,7 @@ def serve(handle: int, store: str, owner: int, idle: float | None = None) -> Non
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(2, 1)  # what the work prints must not mix with machine output,
     sys.stdout = sys.stderr  # and is seen at once, also where the worker is killed
+    trust_imports()
     threading.Thread(target=_follow, args=(owner,), daemon=True).start()
     pipe, kept = Connection(handle), Store(store)
     while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-import shutil
+import os
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -39,10 +39,18 @@ def display(items: Sequence[Table | View], stream: Any = None, most: int = MOST_
     """Print to a terminal (in its width, with emphasis) or to a pipe (plain); tables longer than ``most`` are cut."""
     target = stream or sys.stdout
     if target.isatty():
-        width = max(60, shutil.get_terminal_size().columns)
-        _show(Console(file=target, width=width, highlight=False), items, most)
+        _show(Console(file=target, width=width_of(target), highlight=False), items, most)
     else:
         target.write(render(items, most))
+
+
+def width_of(terminal: Any) -> int:
+    """Return the columns of the terminal that a stream writes to, as ``COLUMNS`` says or else the terminal itself."""
+    try:
+        columns = int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size(terminal.fileno()).columns
+    except (ValueError, OSError):
+        columns = 0
+    return max(60, columns or 80)
 
 
 def _show(console: Console, items: Sequence[Table | View], most: int) -> None:

@@ -133,7 +133,8 @@ def test_a_list_of_cases_is_read_once(data, monkeypatch):
     calls = []
     real = files.read_truth
     monkeypatch.setattr(cells.files, "read_truth", lambda *paths: calls.append(paths) or real(*paths))
-    gnomon.run("events", truth=str(data / "list.json"), recognizers=f"{data / 'rec.py'}:Threshold", out="none")
+    recognizer = f"{data / 'rec.py'}:Threshold"
+    gnomon.run("events", truth=str(data / "list.json"), recognizers=recognizer, out="none", executor="inline")
     assert len(calls) == 2  # the plan, and all five cells
 
 

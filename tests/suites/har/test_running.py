@@ -13,6 +13,7 @@ import gnomon
 from gnomon.core.errors import InputError
 from gnomon.runs.auditing import samples_of
 from gnomon.suites.har import protocol, running, samples, sources, systems
+from gnomon.suites.har.options import RunOptions
 from gnomon.suites.har.protocol import Drawing
 from gnomon.suites.har.splits import SEED
 from gnomon.suites.har.vocabulary import TEST_LABELS
@@ -223,6 +224,17 @@ def test_a_text_aligned_model_is_asked_for_the_labels_of_the_dataset_at_native_r
     # By hand: a third of the windows is running; exact in the closed set, since "running" is a label of the dataset.
     assert found.find("accuracy[zs-closed target]").value == pytest.approx(1 / 3)
     assert found.find("accuracy[sup-1 target]").value == pytest.approx(1 / 3)
+
+
+def test_all_work_of_a_model_of_ones_own_is_done_apart(root, tmp_path):
+    """One that ends its process must not end the others, however few processors there are."""
+    (tmp_path / "own.py").write_text(MODEL)
+    names = f"{tmp_path}/own.py:Words,majority"
+    options = RunOptions(data_root=str(root), test=("target",), systems=(names,), profile="smoke", out="none")
+    nodes = list(running.run(options).plan)
+    run_by_it = [node for node in nodes if "system" in node.arguments and "own.py" in node.arguments["system"]]
+    assert {node.function.rpartition(":")[2] for node in run_by_it} == {"fit", "zero_shot", "fine_tune"}
+    assert [node for node in nodes if node.foreign] == run_by_it
 
 
 def test_a_cell_that_fails_leaves_a_partial_run(root, tmp_path):

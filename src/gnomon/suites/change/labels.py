@@ -32,15 +32,20 @@ from gnomon.intake.arrays import read_npz
 from gnomon.intake.clouds import Cloud
 from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import shown
+from gnomon.intake.unread import count_keys, note
 from gnomon.intake.writing import replacing
 from gnomon.numerics.solids import solids
-from gnomon.suites.change.shapes import class_code, entries_of, geometry_of, inside, together
+from gnomon.suites.change.shapes import FORMS, class_code, entries_of, geometry_of, inside, together
 from gnomon.suites.change.uniform import FAULTS, Listed, Reader, boxes_of, whole
 
 LISTS = ("objects", "boxes")
 NAMES = ("name", "label", "class")
 SIDES = {"reference": CHANGES.index("Remove"), "comparison": CHANGES.index("Add")}
 """The one class besides NoChange that points of a scan can have."""
+_READ = (*NAMES, *(key for form in FORMS for key in form))
+"""Entries of a true box that are read."""
+_BESIDE = ("filename", *LISTS)
+"""Entries beside the list of boxes that are known; the name of the scan is also that of the label."""
 _BLANKS = b" \t\r\n"
 _CORNERS = np.array(list(itertools.product((0, 3), (1, 4), (2, 5))))
 """Where the coordinates of the eight vertices are among the two corners."""
@@ -54,7 +59,9 @@ def read_boxes(path: str | os.PathLike[str]) -> Boxes:
     InputError
         Names the file and the object that is wrong.
     """
-    listed = _listed(read_json(path), shown(path))
+    held = read_json(path)
+    listed = _listed(held, shown(path))
+    note(path, count_keys(listed, _READ) + count_keys([held], _BESIDE))
     geometries, codes = [], []
     for index, item in enumerate(listed):
         where = f"{shown(path)}: object {index}"
@@ -77,7 +84,7 @@ def read_alike(paths: Sequence[str | os.PathLike[str]]) -> list[Boxes] | None:
     lists = []
     for path in paths:
         try:
-            found = _alike(read_bytes(path).removeprefix(BOM_UTF8), reader)
+            found = _alike(path, read_bytes(path).removeprefix(BOM_UTF8), reader)
         except (InputError, *FAULTS):
             return None
         if found is None:
@@ -86,8 +93,8 @@ def read_alike(paths: Sequence[str | os.PathLike[str]]) -> list[Boxes] | None:
     return boxes_of(lists)
 
 
-def _alike(data: bytes, reader: Reader) -> Listed | None:
-    """Return the one list of a label; besides it there may be plain values."""
+def _alike(path: str | os.PathLike[str], data: bytes, reader: Reader) -> Listed | None:
+    """Return the one list of a label; besides it there may be plain values, which are noted as not read."""
     entries: dict[str, Any] = {}
     value: Any = data
     if not data.lstrip(_BLANKS).startswith(b"["):
@@ -98,7 +105,11 @@ def _alike(data: bytes, reader: Reader) -> Listed | None:
             return None
         value = entries[keys[0]]
     found = reader.read(value)
-    return found if found is not None and whole(data, len(entries) + found.pairs) else None
+    if found is None or not whole(data, len(entries) + found.pairs):
+        return None
+    others = [key for key in reader.keys if key not in _READ]
+    note(path, {**dict.fromkeys(others, len(found)), **count_keys([entries], _BESIDE)})
+    return found
 
 
 def write_boxes(path: str | os.PathLike[str], boxes: Boxes, *, form: str, filename: str = "") -> None:
@@ -125,6 +136,7 @@ def write_boxes(path: str | os.PathLike[str], boxes: Boxes, *, form: str, filena
 def read_points(path: str | os.PathLike[str]) -> dict[str, Array]:
     """Return the classes of the points of ``reference`` and ``comparison``, each ``(N,)`` of unsigned bytes."""
     arrays = read_npz(path)
+    note(path, {name: array.size for name, array in arrays.items() if name not in SIDES})
     out = {}
     for side, changed in SIDES.items():
         where = f"{shown(path)}: array {side!r}"

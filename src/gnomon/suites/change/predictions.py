@@ -19,7 +19,8 @@ entries are refused, so that a misspelt one is not passed over.
 The same as a table (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``): a row for each box, with the columns ``scene``,
 ``class`` and either ``xmin ymin zmin xmax ymax zmax`` or ``xcenter ycenter zcenter xsize ysize zsize yaw``, perhaps
 ``score`` and ``seconds`` (the same in all rows of a scene). A scene without boxes has one row without a class and
-without numbers. A table names no files of points; other columns are passed over.
+without numbers. A table names no files of points; other columns are not read, and
+named in a finding.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ from gnomon.intake.clouds import Cloud
 from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.tables import read_table
+from gnomon.intake.unread import note_columns
 from gnomon.intake.writing import replacing, write_table
 from gnomon.suites.change import tabled
 from gnomon.suites.change.labels import fitted, read_points
@@ -195,6 +197,7 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Prediction]:
         got = some(table.column_names, show=12)
         what = f"no column {some(lacking)}" if lacking else "corners and centres in one table"
         raise InputError(f"{shown(path)}: {what}; got {got}, expected scene, class and {', '.join(form)}")
+    note_columns(path, table, ("scene", "class", *form, "score", "seconds"))
     found = tabled.read(table, form)
     if found is None:
         return _row_by_row(table, form, shown(path))

@@ -18,6 +18,7 @@ import numpy as np
 
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError
+from gnomon.core.loading import is_foreign
 from gnomon.core.partition import ALL, TEST, TRAIN
 from gnomon.core.samples import Samples
 from gnomon.core.scans import BOX_CLASSES
@@ -83,7 +84,10 @@ def run(options: RunOptions) -> Job:
     if not specs:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
     for spec in specs.values():
-        systems.make(spec)
+        if not is_foreign(
+            spec.name, systems.BUILTIN
+        ):  # a user's constructor may load a model: that is the work of a cell
+            systems.make(spec)
         systems.ready(spec.name)
     work = _planned(options, specs, dataset.scenes, (Path(options.data_path) / MARK).is_file())
     work = replace(work, notes=dataset.notes)
@@ -164,7 +168,7 @@ def _sha(path: Path) -> str:
 
 def _cell(work: _Work, name: str, variant: str, scene: Scene) -> Node:
     spec, options = work.specs[name], work.options
-    node = partial(Node, limits=options.limits())
+    node = partial(Node, limits=options.limits(), foreign=is_foreign(spec.name, systems.BUILTIN))
     shared = {"system": spec.text, "identity": systems.identity(spec.name), "invalid": options.invalid}
     fold = work.fold(name, variant, scene)
     needs, suffix = {}, ""

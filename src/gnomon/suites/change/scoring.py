@@ -31,6 +31,7 @@ from gnomon.intake.clouds import Cloud
 from gnomon.intake.faults import shown
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
+from gnomon.intake.unread import reading_for
 from gnomon.measures import boxes as box_measures
 from gnomon.measures.points import PointCounts
 from gnomon.measures.scene_boxes import BoxMeasure, Scenes
@@ -76,7 +77,10 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         return shards.score(sources, options)
     dataset = read_dataset(options.truth, missing=options.gaps)
     facts = known(dataset.path)
-    systems = [System(name, path, _matched(path, dataset, options.missing), facts) for name, path in sources]
+    systems = []
+    for name, path in sources:
+        with reading_for(name):
+            systems.append(System(name, path, _matched(path, dataset, options.missing), facts))
     coverage = {"policy": {"missing": options.missing}}
     asked = [(system, variant) for system in systems for variant in variants(options)]
     evaluations = evaluate(dataset.scenes, asked, options, coverage=lambda _: coverage, notes=dataset.notes)

@@ -23,6 +23,7 @@ from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake import shards, tables
 from gnomon.intake.faults import shown
+from gnomon.intake.unread import reading_for
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.run import Evaluation
@@ -58,7 +59,10 @@ def score(sources: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
     """Plan a cell per shard and system."""
     places, notes = find_scenes(options.truth, missing=options.gaps)
     where = {place.id: place for place in places}
-    systems = {name: (path, _shards(path, where, options)) for name, path in sources}
+    systems = {}
+    for name, path in sources:
+        with reading_for(name):
+            systems[name] = path, _shards(path, where, options)
     nodes = [_node(name, shard, where, options) for name, (_, found) in systems.items() for shard in found]
     variants = scoring.variants(options)
 

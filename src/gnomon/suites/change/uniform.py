@@ -80,6 +80,11 @@ class Reader:
         self.names, self.scored = tuple(names), scored
         self._keys: tuple[str, ...] = ()
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The entries of the boxes that were read last."""
+        return self._keys
+
     def read(self, data: Any) -> Listed | None:
         """Return the list in bytes of JSON, or None where boxes are not written alike."""
         try:

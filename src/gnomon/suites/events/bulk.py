@@ -1,14 +1,15 @@
 """Files of many events, read as columns: the truth and the results that :mod:`gnomon.suites.events.files` reads.
 
 A file is read in bulk if everything in it is as usual: labels are not blank, all times are of one kind and written as
-Arrow reads them, and objects hold ``t1``, ``t2`` and ``label``, perhaps ``score``, ``body_position`` and ``data``, each
-once. Otherwise the functions return None; the file is then read row by row, which gives the same result, or says what
-is wrong.
+Arrow reads them, and objects hold ``t1``, ``t2`` and ``label``, perhaps a score under one of its names, and perhaps
+``body_position`` and ``data``, which are not read; each once. Otherwise the functions return None; the file is then
+read row by row, which gives the same result, or says what is wrong.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,7 @@ from gnomon.intake.depth import check_depth
 from gnomon.intake.documents import count_pairs, read_bytes
 from gnomon.intake.faults import shown
 from gnomon.intake.limits import Limits
+from gnomon.intake.unread import note
 from gnomon.suites.events.spans import EXACT, Read, moments
 from gnomon.suites.events.times import AWARE, NAIVE, NUMBER
 
@@ -38,6 +40,8 @@ class Item(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     t2: str | float
     label: str | int
     score: float | UnsetType | None = UNSET
+    confidence: float | UnsetType | None = UNSET
+    probability: float | UnsetType | None = UNSET
     body_position: Any = UNSET
     data: Any = UNSET
 
@@ -60,7 +64,9 @@ class Fields(Mapping[str, Any]):
 
 
 _NEEDED = ("t1", "t2", "label")
-_OPTIONAL = ("score", "body_position", "data")
+_SCORES = ("score", "confidence", "probability")
+_UNREAD = ("body_position", "data")
+_OPTIONAL = (*_SCORES, *_UNREAD)
 _ITEMS = msgspec.json.Decoder(list[Item])
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _OBJECTS = msgspec.json.Decoder(list[dict[str, Raw]])
@@ -82,7 +88,10 @@ def read_cases(path: str | os.PathLike[str], limits: Limits) -> tuple[list[dict[
         told = columns.read(pairs - sum(map(count_pairs, cases)))
     except (*_FAULTS, KeyError):
         return None
-    return None if told is None else (cases, told, listed)
+    if told is None:
+        return None
+    note(path, {f"labels.{name}": columns.given[name] for name in _OPTIONAL})
+    return cases, told, listed
 
 
 def read_results(path: str | os.PathLike[str], limits: Limits, only: str) -> dict[str, Read] | None:
@@ -102,6 +111,7 @@ def read_results(path: str | os.PathLike[str], limits: Limits, only: str) -> dic
         return None
     if told is None or not (bare or all(map(str.strip, found))):
         return None
+    note(path, {name: columns.given[name] for name in _UNREAD})
     return dict(zip(found, told, strict=True))
 
 
@@ -136,6 +146,7 @@ class _Columns:
         self.parts: list[tuple[Any, ...]] = []
         self.kinds: set[type] = set()
         self.pairs = 0
+        self.given: Counter[str] = Counter()
 
     def add(self, items: Raw) -> None:
         """Take the stretches of a case."""
@@ -168,14 +179,18 @@ class _Columns:
             return
         starts, ends, labels = ([getattr(item, name) for item in items] for name in _NEEDED)
         optional = {name: [getattr(item, name) for item in items] for name in _OPTIONAL}
-        for values in optional.values():
+        for name, values in optional.items():
             given = [value for value in values if value is not UNSET]
+            self.given[name] += len(given)
             self.pairs += len(given) + count_pairs(given)
+        scored = [name for name in _SCORES if self.given[name]]
+        if len(scored) > 1:
+            raise ValueError("scores under several names")
         self.pairs += len(_NEEDED) * len(items)
         kinds = {*map(type, starts), *map(type, ends)}
         self.kinds |= kinds
         column = pa.array if kinds == {str} else np.array
-        scores = [score if isinstance(score, float) else np.nan for score in optional["score"]]
+        scores = [score if isinstance(score, float) else np.nan for score in optional[(*scored, "score")[0]]]
         texts = pa.array(labels if set(map(type, labels)) <= {str} else list(map(str, labels)), pa.string())
         self.parts.append((column(starts), column(ends), texts, np.array(scores, dtype=np.float64)))
 

@@ -11,7 +11,10 @@ from typing import Any
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError, counted, some
-from gnomon.suites.events import files, raw, recognizers
+from gnomon.intake.unread import count_keys, note
+from gnomon.suites.events import columns, files, raw, recognizers
+from gnomon.suites.events.plausible import Watch, check_unit
+from gnomon.suites.events.spans import are_numbers
 from gnomon.suites.events.times import Stretch, place
 
 TRAINED = "recognizer.pickle"
@@ -23,9 +26,11 @@ def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     recognizer = _made(arguments)
     for item in arguments["cases"]:
         case = _case(item)
-        chunks = raw.records(case, chunk=arguments["chunk"])
+        watch = Watch(case.window, f"raw data of {case.id}")
+        chunks = watch.passing(raw.records(case, chunk=arguments["chunk"]))
         labels = [{"t1": s.start, "t2": s.end, "label": s.label} for s in case.stretches]
         recognizer.train(itertools.chain.from_iterable(chunks), labels)
+        watch.problems()
     try:
         state = pickle.dumps(recognizer)
     except (pickle.PicklingError, TypeError, AttributeError) as error:
@@ -42,11 +47,18 @@ def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     recognizer = pickle.loads((needs["trained"] / TRAINED).read_bytes()) if needs else _made(arguments)  # noqa: S301
     if callable(getattr(recognizer, "reset", None)):
         recognizer.reset()
-    for chunk in raw.records(case, chunk=arguments["chunk"]):
+    watch = Watch(case.window, f"raw data of {case.id}")
+    for chunk in watch.passing(raw.records(case, chunk=arguments["chunk"])):
         recognizer.process(chunk)
+    odd = watch.problems()
     where = f"{arguments['recognizer']} on {case.id}: detected()"
-    found = place(files.stretches_of(_plain(recognizer.detected(), where), where), case.zone, where)
-    problems = _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
+    given = _plain(recognizer.detected(), where)
+    read = files.stretches_of(given, where)
+    found = place(read, case.zone, where)
+    if are_numbers(read):
+        check_unit([columns.timed(case.window, found)], where, "results", lambda _: "return seconds, as records have")
+    note(where, count_keys(given, files.OBJECT_NAMES))
+    problems = odd + _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
     (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems}))
 

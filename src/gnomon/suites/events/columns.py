@@ -13,6 +13,7 @@ import numpy as np
 from gnomon.core.signals import Intervals
 from gnomon.core.tallies import Array, natural_key
 from gnomon.suites.events.files import TruthCase
+from gnomon.suites.events.plausible import Timed, outside
 from gnomon.suites.events.protocol import POOLED
 from gnomon.suites.events.spans import Placed
 from gnomon.suites.events.times import Stretch
@@ -47,6 +48,14 @@ class Columns:
         """Count stretches that reach out of a window."""
         return int(((self.starts < window[0]) | (self.ends > window[1])).sum())
 
+    def reach(self, window: tuple[float, float]) -> float:
+        """Return how far into a window the last stretch reaches, as a share of the window; 0 where there is none."""
+        return float(self.ends.max(initial=window[0]) - window[0]) / (window[1] - window[0])
+
+    def lost(self, window: tuple[float, float]) -> int:
+        """Count stretches that do not touch a window."""
+        return int(outside(self.starts, self.ends, window).sum())
+
 
 @dataclass(frozen=True, eq=False)
 class Recording:
@@ -67,6 +76,12 @@ def of(stretches: Sequence[Stretch[float]]) -> Columns:
     codes = np.array([place[stretch.label] for stretch in stretches], dtype=np.int64)
     given = [np.nan if stretch.score is None else stretch.score for stretch in stretches]
     return Columns(starts, ends, codes, tuple(names), np.array(given, dtype=np.float64))
+
+
+def timed(window: tuple[float, float], stretches: Sequence[Stretch[float]]) -> Timed:
+    """Return stretches with the window that they should lie in."""
+    found = of(stretches)
+    return window, found.starts, found.ends
 
 
 def named(

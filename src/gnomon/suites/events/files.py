@@ -12,9 +12,12 @@ Results have one of four formats, named by the suffix:
 - ``.tsv``: as in DCASE, ``[filename] onset offset event_label [score]``, with or without that header;
 - ``.txt``: Audacity labels, ``start end label`` between tabs.
 
-Each of these names is understood in each format. A row with a case and nothing else says that nothing was found in it.
-Results without case ids are found under ``ONLY``; :func:`gnomon.suites.events.spans.place` gives them seconds. What is
-as usual is read by :mod:`gnomon.suites.events.bulk`, all else row by row.
+Each of these names is understood in each format, and a score is also called ``confidence`` or ``probability``; two
+names of one thing in one file are an error. What a file holds under other names is not read, and named in a finding
+(:mod:`gnomon.intake.unread`), as are fields of a truth that are neither read nor tags. A row with a case and nothing
+else says that nothing was found in it. Results without case ids are found under ``ONLY``;
+:func:`gnomon.suites.events.spans.place` gives them seconds. What is as usual is read by
+:mod:`gnomon.suites.events.bulk`, all else row by row.
 """
 
 from __future__ import annotations
@@ -23,9 +26,11 @@ import csv
 import io
 import numbers
 import os
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +43,11 @@ from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.limits import DEFAULT, Limits
 from gnomon.intake.tables import read_table, table_suffix
+from gnomon.intake.unread import count_keys, note, note_columns
 from gnomon.intake.writing import replacing
 from gnomon.suites.events import bulk
-from gnomon.suites.events.spans import Read, place
+from gnomon.suites.events.plausible import check_unit
+from gnomon.suites.events.spans import Read, joined, place
 from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, written, zone_of
 
 ONLY = ""
@@ -50,10 +57,14 @@ NAMES = {
     "start": ("start", "t1", "onset"),
     "end": ("end", "t2", "offset"),
     "label": ("label", "event_label"),
-    "score": ("score",),
+    "score": ("score", "confidence", "probability"),
 }
 _HEADS = {".csv": "case start end label score", ".tsv": "filename onset offset event_label score"}
 _STRUCTURE = ("id", "data_path", "t1", "t2", "labels")
+TRUE_NAMES = tuple(name for thing in ("start", "end", "label") for name in NAMES[thing])
+"""What is read of a true event."""
+OBJECT_NAMES = (*TRUE_NAMES, *NAMES["score"])
+"""What is read of a detection that is an object."""
 
 Results = Mapping[str, Sequence[Stretch[Moment]]]
 Row = Mapping[str, Any]
@@ -89,12 +100,15 @@ def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = 
     """
     cases: dict[str, TruthCase] = {}
     for path in map(Path, paths):
+        unread: Counter[str] = Counter()
         for number, at, item, told in _items(path, limits):
             case = _case(path, item, told, (name or path.stem) + number, where := f"{shown(path)}: {at}")
             if case.id in cases:
                 other = shown(cases[case.id].path)
                 raise InputError(f"{where}id: {shown(case.id, 80)!r} is also in {other}; give each case its own")
             cases[case.id] = case
+            unread.update(_unread(item, told))
+        note(path, unread)
     if not cases:
         raise InputError(
             f"{some(shown(path) for path in paths) or 'truth'}: no case in it; give at least one recording"
@@ -111,15 +125,20 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
             return found
         value = read_json(path, limits=limits)
         if not isinstance(value, dict):
-            return {ONLY: stretches_of(value, f"{shown(path)}: ")}
+            results = {ONLY: stretches_of(value, f"{shown(path)}: ")}
+            note(path, count_keys(value if isinstance(value, list) else (), OBJECT_NAMES))
+            return results
         where = shown(path)
-        return {
+        results = {
             _text(c, f"{where}: the name of a case"): stretches_of(v, f"{where}: {shown(c, 80)}")
             for c, v in value.items()
         }
+        note(path, count_keys(chain.from_iterable(value.values()), OBJECT_NAMES))
+        return results
     if suffix.startswith(".csv"):
         table = read_table(path, text=[name for names in NAMES.values() for name in names], limits=limits)
         columns = _columns(table.column_names, shown(path))
+        note_columns(path, table, columns.values())
         found = bulk.from_table(table, columns, ONLY)
         return _grouped(path, columns, enumerate(table.to_pylist(), start=2)) if found is None else found
     lines = _lines(path, limits)
@@ -134,6 +153,7 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
         raise InputError(f"{shown(path)}: row {wrong}: expected {len(head)} cells ({', '.join(head)}) between tabs")
     columns = _columns(head, shown(path))
     table = pa.table({name: pa.array([cells[k] for _, cells in lines], pa.string()) for k, name in enumerate(head)})
+    note_columns(path, table, columns.values())
     found = bulk.from_table(table, columns, ONLY)
     rows = ((i, dict(zip(head, cells, strict=True))) for i, cells in lines)
     return _grouped(path, columns, rows) if found is None else found
@@ -195,19 +215,39 @@ def _case(path: Path, item: object, told: Read | None, name: str, where: str) ->
         raise InputError(f"{where}data_path: got {type(data).__name__}, expected the pattern of file names as text")
     listed = stretches_of(item["labels"], f"{where}labels") if told is None else told
     stretches = place(listed, zone, f"{where}labels", relative=False)
+    if zone.origin is None:
+        placed = joined([stretches])
+        timed = window, placed.starts, placed.ends
+        check_unit([timed], where.rstrip(". :"), "labels", lambda _: "write window and labels in seconds")
     case = _text(item.get("id", name), f"{where}id")
     fields = item if told is None else bulk.Fields(item)
     return TruthCase(case, path, window, stretches, _tags(item), zone, data, fields)
 
 
-def _tags(item: Row) -> dict[str, str]:
-    """Return what a case can be selected by; a subject described by an object is known by its id or name."""
+def _flat(item: Row) -> dict[str, Any]:
+    """Return the fields of a case besides its structure, those of objects by both names."""
     flat: dict[str, Any] = {}
     for key, value in item.items():
         if isinstance(value, dict):
             flat |= {f"{key}.{inner}": content for inner, content in value.items()}
         elif key not in _STRUCTURE:
             flat[key] = value
+    return flat
+
+
+def _unread(item: Any, told: Read | None) -> Counter[str]:
+    """Count fields of a case that are no tags, and fields of its labels; those read in bulk are counted there."""
+    found = Counter(
+        key for key, value in _flat(item).items() if value is not None and not isinstance(value, (str, int, float))
+    )
+    if told is None:
+        found.update({f"labels.{name}": count for name, count in count_keys(item["labels"], TRUE_NAMES).items()})
+    return found
+
+
+def _tags(item: Row) -> dict[str, str]:
+    """Return what a case can be selected by; a subject described by an object is known by its id or name."""
+    flat = _flat(item)
     subject = item.get("subject")
     if isinstance(subject, dict) and subject:
         named = subject.get("id", subject.get("name"))
@@ -220,7 +260,11 @@ def _tags(item: Row) -> dict[str, str]:
 
 def _columns(names: Collection[str], where: str) -> dict[str, str]:
     """Return the name in use for each thing that is known under several."""
-    found = {thing: name for thing, choice in NAMES.items() for name in reversed(choice) if name in names}
+    held = {thing: [name for name in choice if name in names] for thing, choice in NAMES.items()}
+    twice = next((choice for choice in held.values() if len(choice) > 1), None)
+    if twice:
+        raise InputError(f"{where}: {' and '.join(map(repr, twice))} are names of the same thing; keep one of them")
+    found = {thing: choice[0] for thing, choice in held.items() if choice}
     lacking = [" or ".join(NAMES[thing]) for thing in ("start", "end", "label") if thing not in found]
     if lacking:
         raise InputError(f"{where}: no {', no '.join(lacking)}; expected a start, an end and a label")
@@ -233,7 +277,7 @@ def _stretch(row: Row, columns: Mapping[str, str], where: str, time: Callable[[A
 
     score = time(*at("score")) if "score" in columns and row[columns["score"]] not in (None, "") else None
     if isinstance(score, datetime):
-        raise InputError(f"{where}.score: got a date, expected a number")
+        raise InputError(f"{where}.{columns['score']}: got a date, expected a number")
     return Stretch(time(*at("start")), time(*at("end")), _text(*at("label")), score)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,11 +15,14 @@ from gnomon.intake.depth import check_depth
 from gnomon.intake.faults import reason, shown
 from gnomon.intake.limits import MIB, Limits
 from gnomon.intake.streams import Stream, whole_lines
+from gnomon.intake.unread import count_keys, note
 from gnomon.suites.events.record import DatedRecord, Record, Rows
 
 MOST_RECORD_BYTES = MIB
 _HEAD = 1 << 14
 _BLANK, _BOM = b" \t\r\n", b"\xef\xbb\xbf"
+_READ = ("time", "type", "values")
+_OBJECT, _OBJECTS = msgspec.json.Decoder(dict[str, msgspec.Raw]), msgspec.json.Decoder(list[dict[str, msgspec.Raw]])
 _STEP = np.zeros(256, dtype=np.int64)
 _STEP[list(b"[{")], _STEP[list(b"]}")] = 1, -1
 
@@ -62,6 +66,8 @@ class _Decoder:
 
     def __init__(self, path: Path, limits: Limits, record: type) -> None:
         self.path, self.limits, self.count = path, limits, 0
+        self.quotes = 10 if record is DatedRecord else 8
+        self.unread: Counter[str] = Counter()
         self.list: Callable[[bytes], Rows] = msgspec.json.Decoder(list[record]).decode  # type: ignore[valid-type]
         self.several: Callable[[bytes], Rows] = msgspec.json.Decoder(record).decode_lines
 
@@ -120,7 +126,15 @@ class _Decoder:
         if block.count(b"{") + block.count(b"[") > 2 * len(rows) + self.limits.max_json_depth:
             check_depth(block, self.limits.max_json_depth, f"{shown(self.path)}: after byte {start}")
         self.count += len(rows)
+        if block.count(b'"') != self.quotes * len(rows):  # three keys, the type, perhaps a date: else there is more
+            self._note_others(block, decode == self.list)
         return rows
+
+    def _note_others(self, block: bytes, listed: bool) -> None:
+        """Note the keys of records that are not read."""
+        items = _OBJECTS.decode(block) if listed else _OBJECT.decode_lines(block)
+        self.unread.update(count_keys(items, _READ))
+        note(self.path, self.unread)
 
     def _explained(self, error: Exception, block: bytes, start: int) -> InputError:
         what = reason(error)

@@ -48,6 +48,9 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
     background: Annotated[
         tuple[str, ...], Option("label that means nothing happens; may be repeated", metavar="LABEL")
     ] = ()
+    unit: Annotated[
+        str, Option("unit of times of the predictions that are numbers", choices=("s", "ms", "us", "ns"))
+    ] = "s"
     export_perfboard: Annotated[str, Option("also write perfboard's scores.json here", metavar="FILE")] = ""
 
 

@@ -7,7 +7,8 @@ Conventions
 -----------
 - ``data_path`` of the truth is a pattern of file names below the folder of the truth file. A name ending in ``.gz`` is
   unpacked on the way.
-- A file is one JSON list of records or JSON lines (its first byte tells; further keys are passed over), or, by its
+- A file is one JSON list of records or JSON lines (its first byte tells; further keys are not read, and
+  named in a finding), or, by its
   suffix, CSV or Parquet with a column ``time``. There, ``type`` is a column or else the name of the file up to the
   first point, and all other columns are the values. No number is missing, NaN or infinite.
 - Inside a file, time never goes back. Several files are merged by time; at one time, files come in the order of their

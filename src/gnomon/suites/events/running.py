@@ -19,12 +19,14 @@ from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError
 from gnomon.core.evidence import Finding
+from gnomon.core.loading import is_foreign
 from gnomon.core.systems import Spec, split
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.suites.events import exhibits, files, parts, perfboard, recognizers, samples, scoring, training
 from gnomon.suites.events.options import RunOptions, ScoreOptions
+from gnomon.suites.events.systems import BUILTIN
 from gnomon.suites.events.times import Stretch
 from gnomon.suites.events.training import Digests, Training
 
@@ -77,7 +79,7 @@ def run(options: RunOptions) -> Job:
 
 
 def _cell(work: _Work, spec: Spec, case: files.TruthCase) -> Node:
-    node = partial(Node, limits=work.options.limits())
+    node = partial(Node, limits=work.options.limits(), foreign=is_foreign(spec.name, BUILTIN))
     system: dict[str, Any] = {"recognizer": spec.name, "identity": work.identities[spec.name]}
     system |= {"parameters": dict(spec.parameters)} if spec.parameters else {}
     chunk = work.options.chunk

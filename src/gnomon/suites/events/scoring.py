@@ -19,6 +19,7 @@ from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import check_names, named
+from gnomon.intake.unread import reading_for
 from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
@@ -26,11 +27,14 @@ from gnomon.runs.seal import hash_file
 from gnomon.suites.events import columns, exhibits, files, perfboard, spans, summaries, tallying
 from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.options import ScoreOptions
+from gnomon.suites.events.plausible import UNITS, check_unit
 from gnomon.suites.events.protocol import POOLED, protocol
 from gnomon.suites.events.times import Stretch
 
 Results = Mapping[str, Sequence[Stretch[float]]]
 RECORDING = "recording"
+FEW, SHORT, LONG = 3, 0.002, 0.2
+"""So many returns that all end within a small share of their recordings are odd, if true events reach a larger one."""
 SUBJECTS = ("subject", "subject.id", "subject.name")
 
 
@@ -57,7 +61,10 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     check_names([name for name, _ in sources])
     refuse_folders(path for _, path in sources)
     cases = files.read_truth(*options.truth)
-    systems = [System(name, path, results_of(path, cases, options.missing)) for name, path in sources]
+    systems = []
+    for name, path in sources:
+        with reading_for(name):
+            systems.append(System(name, path, results_of(path, cases, options.missing, options.unit)))
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     found = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
     if options.export_perfboard:
@@ -172,8 +179,11 @@ def _without(stretches: Sequence[Stretch[float]], background: Sequence[str]) -> 
     return tuple(stretch for stretch in stretches if stretch.label not in background)
 
 
-def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> Results:
-    """Read results of cases, in their seconds; ``policy`` says what becomes of cases without any."""
+def results_of(path: str, cases: Sequence[files.TruthCase], policy: str, unit: str = "s") -> Results:
+    """Read results of cases, in their seconds; ``policy`` says what becomes of cases without any.
+
+    Numbers are in a ``unit``; those that cannot be, but could be in another, are refused.
+    """
     given = dict(files.read_predictions(path))
     if files.ONLY in given:
         if len(cases) != 1:
@@ -191,7 +201,19 @@ def results_of(path: str, cases: Sequence[files.TruthCase], policy: str) -> Resu
         )
     if policy == "empty":
         given |= {name: [] for name in missing}
-    return {name: spans.place(items, known[name].zone, f"{path}: {name}") for name, items in given.items()}
+    given = {name: spans.in_seconds(items, UNITS[unit]) for name, items in given.items()}
+    placed = {name: spans.place(items, known[name].zone, f"{path}: {name}") for name, items in given.items()}
+    numbers = [name for name, items in given.items() if len(items) and spans.are_numbers(items)]
+    timed = [columns.timed(known[name].window, placed[name]) for name in numbers]
+    asked = "" if unit == "s" else f" in place of --unit {unit}"
+    check_unit(timed, path, "detections", lambda found: f"give --unit {_after(unit, found)}{asked}")
+    return placed
+
+
+def _after(unit: str, further: str) -> str:
+    """Return the unit that numbers are in which look like a further one after they were taken for a unit."""
+    wanted = UNITS[unit] * UNITS[further]
+    return next((name for name, per_second in UNITS.items() if per_second == wanted), "ns")
 
 
 def roster_of(cases: Sequence[files.TruthCase], chosen: str, slices: Sequence[str]) -> Roster:
@@ -270,7 +292,27 @@ def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
     if unknown:
         evidence = f"{counted(len(unknown), 'returned label')} never true: {some(unknown)}"
         found.append(Finding("labels-never-true", "warning", where, evidence, "check their spelling"))
+    found += [*_lost(facts, "returns", "return", where), *_lost(facts, "events", "true event", "truth")]
+    if facts["returns"] >= FEW and facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
+        evidence = (
+            f"all {counted(facts['returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
+            f"true events reach {facts['reach_events']:.0%} of one"
+        )
+        remedy = "check that truth and predictions have one unit: is the truth in milliseconds?"
+        found.append(Finding("times-elsewhere", "warning", where, evidence, remedy))
     if facts["outside"]:
         evidence = f"{counted(facts['outside'], 'return')} beyond the window, cut there"
         found.append(Finding("outside-window", "info", where, evidence, "check windows and time zones"))
     return tuple(found)
+
+
+def _lost(facts: Mapping[str, Any], what: str, called: str, where: str) -> list[Finding]:
+    """Say that most of what was given does not touch its window: then it is shifted, or of other recordings."""
+    lost, total = facts[f"lost_{what}"], facts[what]
+    if lost <= total / 2:
+        return []
+    every = lost == total
+    share = "all" if every else f"{lost:,} of"
+    evidence = f"{share} {counted(total, called)} wholly outside the window of the recording, and not counted"
+    remedy = "check that times are seconds of the same clock as the windows"
+    return [Finding("times-elsewhere", "error" if every else "warning", where, evidence, remedy)]

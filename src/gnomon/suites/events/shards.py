@@ -39,7 +39,7 @@ from gnomon.suites.events.times import Zone
 
 TRUTHS = (".json", frames.SUFFIX)
 RESULTS = (".json", ".csv", ".csv.gz", ".tsv", ".txt")
-SETTINGS = ("group", "slice", "variant", "missing", "background")
+SETTINGS = ("group", "slice", "variant", "missing", "background", "unit")
 """Options that a part depends on."""
 OFFERS = ("--missing empty or --missing skip", "")
 FOLDER = "folder"
@@ -143,7 +143,7 @@ def _files(arguments: Mapping[str, Any], name: str, truth: Path, predictions: st
     ]
     results: scoring.Results = {} if arguments["missing"] == "skip" else {case.id: () for case in cases}
     if predictions is not None:
-        results = scoring.results_of(predictions, cases, arguments["missing"])
+        results = scoring.results_of(predictions, cases, arguments["missing"], arguments["unit"])
     system = scoring.System("", predictions or "", results)
     cases, system = scoring.foreground(cases, system, arguments["background"])
     scored = [case for case in cases if case.id in system.results]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from operator import eq
 from typing import Any, Self, overload
@@ -183,6 +183,30 @@ def place(
         if found is not None:
             return found
     return times.place(stretches, zone, where, relative=relative)
+
+
+def in_seconds(stretches: Sequence[Stretch[Moment]], per_second: float) -> Sequence[Stretch[Moment]]:
+    """Return stretches whose times are numbers of a unit in seconds; dates stay as they are.
+
+    >>> in_seconds([Stretch(1500.0, 2000.0, "a")], 1000.0)
+    [Stretch(start=1.5, end=2.0, label='a', score=None)]
+    """
+    if per_second == 1 or not are_numbers(stretches):
+        return stretches
+    if isinstance(stretches, Read):
+        return replace(stretches, starts=stretches.starts / per_second, ends=stretches.ends / per_second)
+
+    def seconds(edge: Moment) -> Moment:
+        return edge / per_second if isinstance(edge, float) else edge
+
+    return [one._replace(start=seconds(one.start), end=seconds(one.end)) for one in stretches]
+
+
+def are_numbers(stretches: Sequence[Stretch[Moment]]) -> bool:
+    """Say whether all times are numbers."""
+    if isinstance(stretches, Read):
+        return stretches.kind == NUMBER
+    return all(isinstance(edge, float) for one in stretches for edge in (one.start, one.end))
 
 
 def joined(parts: Iterable[Sequence[Stretch[float]]]) -> Placed:

@@ -30,6 +30,8 @@ from gnomon.suites.events.protocol import protocol
 VARIANTS = ("published", "strict")
 MOST_EDITED = 100_000
 """Above this many events in one recording there is no edit score, which compares each with every return."""
+COUNTED = ("outside", "returns", "lost_returns", "events", "lost_events")
+"""What is counted of recordings besides their tallies."""
 PUBLISHED = "published_"
 """Before the name of a family whose labels are pooled, in a part."""
 
@@ -81,6 +83,12 @@ def tallied(
         "longest": longest,
         "outside": sum(one.returned.beyond(one.case.window) for one in recordings),
         "ranked": ranked,
+        "returns": sum(len(one.returned) for one in recordings),
+        "lost_returns": sum(one.returned.lost(one.case.window) for one in recordings),
+        "events": sum(len(one.truth) for one in recordings),
+        "lost_events": sum(one.truth.lost(one.case.window) for one in recordings),
+        "reach_returns": max((one.returned.reach(one.case.window) for one in recordings), default=0.0),
+        "reach_events": max((one.truth.reach(one.case.window) for one in recordings), default=0.0),
         **counts,
     }
     return Part(roster, tallies, ledgers, facts)
@@ -90,9 +98,9 @@ def joined(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts of all parts together."""
     return {
         **{key: sorted({name for one in facts for name in one[key]}, key=natural_key) for key in ("true", "returned")},
-        "longest": max(one["longest"] for one in facts),
+        **{key: max(one[key] for one in facts) for key in ("longest", "reach_returns", "reach_events")},
         "ranked": all(one["ranked"] for one in facts),
-        **{key: sum(one[key] for one in facts) for key in facts[0] if key in ("outside", *summaries.COUNTS)},
+        **{key: sum(one[key] for one in facts) for key in facts[0] if key in (*COUNTED, *summaries.COUNTS)},
     }
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
+from gnomon.core.loading import is_foreign
 from gnomon.core.systems import Spec
 from gnomon.core.systems import split as listed
 from gnomon.engine.job import Job, Outcome
@@ -195,7 +196,8 @@ class Nodes:
             "conditions": work.conditions(variant, turn).record(),
         }
         labels = {"system": name, "variant": variant}
-        node = partial(self.node, kind="artefact", labels=labels, heavy=systems.heavy(spec.name))
+        heavy, foreign = systems.heavy(spec.name), is_foreign(spec.name, systems.BUILTIN)
+        node = partial(self.node, kind="artefact", labels=labels, heavy=heavy, foreign=foreign)
         if systems.pretrained(systems.find(spec.name)):
             needs = {**needs, "pretrained": node(f"pre-train {which}", f"{CELLS}:pretrain", arguments, dict(needs))}
         return node(f"fit {which}", f"{CELLS}:fit", arguments, needs, read=(cells.FACTS,))
@@ -203,7 +205,7 @@ class Nodes:
     def cell(self, name: str, variant: str, turn: int, metric: str, place: Located, fold: int) -> Node:
         """Cell: a system under a metric on a dataset."""
         work, spec = self.work, self.work.specs[name]
-        own = systems.native_rate(systems.find(spec.name))
+        own, foreign = systems.native_rate(systems.find(spec.name)), is_foreign(spec.name, systems.BUILTIN)
         windows, fitted = self.windows(place, variant, "test", own), self.fitted(name, variant, turn)
         seed = work.options.seed + turn
         which = f"({variant}, seed {seed}{f', fold {fold}' if metric in RATES and work.folds(variant) > 1 else ''})"
@@ -222,7 +224,8 @@ class Nodes:
             needs = {"windows": windows, "fitted": fitted}
             heavy = systems.heavy(spec.name)
             told = f"{name} {metric} {place.name} {which}"
-            return self.node(told, f"{CELLS}:fine_tune", arguments, needs, labels=labels, heavy=heavy)
+            node = partial(self.node, labels=labels, heavy=heavy, foreign=foreign)
+            return node(told, f"{CELLS}:fine_tune", arguments, needs)
         scores = self.node(
             f"scores of {name} on {place.name} {which}",
             f"{CELLS}:zero_shot",
@@ -230,6 +233,7 @@ class Nodes:
             {"windows": windows, "fitted": fitted},
             kind="artefact",
             labels={"system": name, "variant": variant},
+            foreign=foreign,
         )
         needs = {"windows": windows, "scores": scores}
         return self.node(

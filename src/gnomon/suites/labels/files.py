@@ -25,6 +25,7 @@ from gnomon.intake.header import separated
 from gnomon.intake.memory import is_column, table_of, to_column
 from gnomon.intake.sources import Source, check_names
 from gnomon.intake.texts import natural_ranks
+from gnomon.intake.unread import filled, note_columns
 from gnomon.suites.labels.options import ScoreOptions
 
 ID, LABEL, GROUP = "id", "label", "group"
@@ -39,7 +40,8 @@ class Truth:
     labels: pa.Array
     groups: pa.Array | None
     tags: Mapping[str, pa.Array]
-    unused: tuple[str, ...]
+    unused: Mapping[str, int]
+    """Columns that are neither read nor asked for, with the rows that fill each."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -133,7 +135,7 @@ def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
         _label_cells(table, source, options.separator),
         _filled(table, source, group) if group in table.column_names else None,
         {name: _filled(table, source, name) for name in options.slice},
-        tuple(name for name in table.column_names if name not in used),
+        {name: filled(table.column(name)) for name in table.column_names if name not in used},
     )
 
 
@@ -141,6 +143,7 @@ def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Ali
     """Read one system's predictions and put them in the order of the truth."""
     table = table_of(source.content, text=(ID, LABEL), name=source.name)
     _need(table, source, (ID, LABEL))
+    note_columns(source.where, table, (ID, LABEL))
     ids = _filled(table, source, ID)
     labels = _label_cells(table, source, options.separator)
     if pa.types.is_list(labels.type) != pa.types.is_list(truth.labels.type):

@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
+from gnomon.core.loading import is_foreign
 from gnomon.core.partition import ALL, TRAIN
 from gnomon.core.samples import Samples
 from gnomon.core.systems import Spec, split
@@ -21,6 +22,7 @@ from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
+from gnomon.intake.unread import note
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import INPUTS, Evaluation
@@ -42,6 +44,7 @@ def run(options: RunOptions) -> Job:
     )
     truth = files.read_truth(asked)
     features = cells.feature_columns(options)
+    note(truth.source.where, {name: rows for name, rows in truth.unused.items() if name not in features})
     chosen = {spec.text: spec for spec in map(systems.checked, split(options.systems))}
     if not chosen:
         raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
@@ -109,8 +112,16 @@ def _cell(spec: Spec, fold: int, task: str, data: Node, options: RunOptions) -> 
     labels = {"system": spec.text, "task": task, "seed": str(options.seed)}
     name = f"{spec} {task}"
     function = "gnomon.suites.labels.cells:fold"
-    context = {"system": spec.name}
-    return Node(name, function, arguments, {"data": data}, labels=labels, context=context, limits=options.limits())
+    return Node(
+        name,
+        function,
+        arguments,
+        {"data": data},
+        labels=labels,
+        context={"system": spec.name},
+        limits=options.limits(),
+        foreign=is_foreign(spec.name, systems.BUILTIN),
+    )
 
 
 def _stored_truth(options: RunOptions) -> Path:

@@ -21,6 +21,7 @@ from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
+from gnomon.intake.unread import note, reading_for
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
@@ -44,7 +45,11 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     sources = systems(options.predictions, files.ID)
     refuse_folders(source.content for source in sources)
     truth = files.read_truth(options)
-    aligned = [files.read_predictions(source, truth, options) for source in sources]
+    note(truth.source.where, truth.unused)
+    aligned = []
+    for source in sources:
+        with reading_for(source.name):
+            aligned.append(files.read_predictions(source, truth, options))
     for predictions in aligned:
         if not predictions.given.any():
             raise InputError(f"{predictions.source.where}: no id of the truth has a prediction: nothing can be scored")

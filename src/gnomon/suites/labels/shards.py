@@ -31,6 +31,7 @@ from gnomon.intake import shards, tables
 from gnomon.intake.documents import read_json
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.texts import hashes
+from gnomon.intake.unread import note
 from gnomon.measures import classification
 from gnomon.runs import once, parts
 from gnomon.runs.content import table_digest
@@ -96,6 +97,7 @@ def _tables(arguments: Mapping[str, Any], truth: Path, predictions: str | None, 
     given: dict[str, Any] = {name: tuple(v) if isinstance(v := arguments[name], list) else v for name in SETTINGS}
     options = ScoreOptions(truth=str(truth), predictions=(), **given)
     read = files.read_truth(options, empty=True)
+    note(read.source.where, read.unused)
     empty = pa.table({files.ID: pa.array([], pa.string()), files.LABEL: pa.array([], read.labels.type)})
     source = Source(arguments["shard"], predictions if predictions is not None else empty)
     aligned = files.read_predictions(source, read, options)
@@ -201,6 +203,9 @@ def _names(folder: Path) -> dict[str, Any] | None:
     if not path.is_file():
         return None
     held: Any = read_json(path)
+    unknown = sorted(held.keys() - {"classes", "ignore"}) if isinstance(held, dict) else []
+    if unknown:
+        raise InputError(f"{path}: unknown field {unknown[0]!r}; expected classes and ignore")
     names = held.get("classes") if isinstance(held, dict) else held
     ignore = held.get("ignore") if isinstance(held, dict) else None
     fine = isinstance(names, list) and all(isinstance(name, str) for name in names) and len(set(names)) == len(names)

@@ -61,6 +61,9 @@ def _motions(value: Mapping[str, Any], where: str) -> dict[str, Array]:
 
 def _motion(value: Any, where: str) -> Array:
     expected = "expected a 4 x 4 matrix, or rotation (3 x 3) and translation (3)"
+    unknown = sorted(value.keys() - {"rotation", "translation"}) if isinstance(value, dict) else []
+    if unknown:
+        raise InputError(f"{where}: unknown entry {some(unknown)}; {expected}")
     found = np.eye(4)
     try:
         if isinstance(value, dict):

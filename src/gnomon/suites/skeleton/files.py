@@ -16,7 +16,7 @@ Fields
 ``pred_keypoints_<modality>``
     Joints predicted from one modality, where a system has them.
 
-A field that is None is absent. What else a file holds is passed over.
+A field that is None is absent. What else a file holds is not read, and named in a finding.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_npz
 from gnomon.intake.faults import shown
 from gnomon.intake.pickles import read_pickle
+from gnomon.intake.unread import Watched, note
 from gnomon.intake.writing import replacing
 from gnomon.numerics.rigid import LARGEST, finite
 from gnomon.suites.skeleton import streams
@@ -85,7 +86,7 @@ def read(
 
     Of joints by modality, only those of the named modalities are looked at.
     """
-    fields = _fields(Path(path))
+    fields = Watched(_fields(Path(path)))
     where = shown(path)
     for name in (prediction, truth):
         if name not in fields:
@@ -105,7 +106,9 @@ def read(
         if name and name not in (prediction, truth):
             _same_length(fields, (prediction, name), n, where)
             extra[modality] = _aligned(fields[name], n, predicted.shape[1], f"{where}: {name}")
-    return Predictions(Path(path), _ids(fields, n, where), predicted, true, reasons, cameras, extra)
+    ids = _ids(fields, n, where)
+    note(path, fields.untaken())
+    return Predictions(Path(path), ids, predicted, true, reasons, cameras, extra)
 
 
 def write(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:

@@ -18,6 +18,7 @@ from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
+from gnomon.intake.unread import reading_for
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
 from gnomon.runs.parts import Part
@@ -91,7 +92,8 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         return shards.score(given, options)
     found = []
     for name, path in given:
-        source = source_of(name, path, options)
+        with reading_for(name):
+            source = source_of(name, path, options)
         found += [_evaluate(source, arm, rigs, options) for arm in chosen]
     return found
 

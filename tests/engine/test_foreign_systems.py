@@ -1,0 +1,183 @@
+"""Systems that are not gnomon's own, through the commands: one that ends its process, and one that writes anywhere."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gnomon.engine.job import chosen
+from gnomon.engine.plan import Limits, Node, Plan
+
+RECOGNIZERS = """
+import ctypes, os
+
+class Sound:
+    def __init__(self, level: float = 1.0):
+        self.level = level
+    def process(self, recs):
+        pass
+    def detected(self, time_range=None):
+        return [{"t1": 5, "t2": 9, "label": "moving"}]
+    def labels(self):
+        return ["moving"]
+
+class Exits(Sound):
+    def process(self, recs):
+        os._exit(3)
+
+class Crashes(Sound):
+    def __init__(self):
+        ctypes.string_at(0)
+
+class Starved(Sound):
+    def detected(self, time_range=None):
+        os.kill(os.getpid(), 9)
+
+class Picky(Sound):
+    def process(self, recs):
+        if self.level > 1:
+            os._exit(3)
+"""
+LOUD = """
+import atexit, ctypes, os
+os.write(1, b"written by the import\\n")
+print("printed by the import")
+atexit.register(print, "printed at the end")
+
+class Loud:
+    def process(self, recs):
+        os.write(1, b"written\\n")
+        print("printed")
+        os.system("echo echoed")
+        ctypes.CDLL(None).puts(b"put by C")
+        ctypes.CDLL(None).fflush(None)
+    def detected(self, time_range=None):
+        return []
+    def labels(self):
+        return ["moving"]
+"""
+LABELS = """
+import os
+
+class Exits:
+    def fit(self, features, labels, rng):
+        os._exit(3)
+    def predict(self, features):
+        return []
+"""
+DETECTORS = """
+import os
+
+class Exits:
+    def __init__(self):
+        os._exit(3)
+    def detect(self, reference, comparison):
+        return None
+"""
+
+
+def gnomon(*arguments, cwd):
+    """Run the command itself: whatever ends it must not end the test."""
+    command = [sys.executable, "-m", "gnomon", *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.fixture
+def recordings(tmp_path):
+    for name in ("one", "two", "three", "four"):
+        records = [{"time": t, "type": "accel", "values": [float(t)]} for t in range(20)]
+        (tmp_path / f"{name}.raw.json").write_text(json.dumps(records))
+        truth = {"t1": 0, "t2": 20, "subject": name, "data_path": f"{name}.raw.json"}
+        truth["labels"] = [{"t1": 5, "t2": 9, "label": "moving"}]
+        (tmp_path / f"{name}.json").write_text(json.dumps(truth))
+    (tmp_path / "rec.py").write_text(RECOGNIZERS)
+    (tmp_path / "loud.py").write_text(LOUD)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("system", "cause"), [("Exits", "exit code 3"), ("Crashes", "killed by SIGSEGV"), ("Starved", "killed by SIGKILL")]
+)
+def test_a_recognizer_that_ends_its_process_fails_alone(recordings, system, cause):
+    systems = f"rec.py:{system},rec.py:Sound,never"
+    done = gnomon("run", "events", "one.json", "two.json", "--recognizers", systems, "--json", cwd=recordings)
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert {run["system"]: run["complete"] for run in result["runs"]} == {
+        f"rec.py:{system}": False,
+        "rec.py:Sound": True,
+        "never": True,
+    }
+    assert result["missing"] == {
+        f"rec.py:{system} {case}": f"its worker died ({cause}) (4 attempts)" for case in ("one", "two")
+    }
+
+
+def test_a_labels_system_that_ends_its_process_fails_alone(tmp_path):
+    rows = [f"{n},{'ab'[n % 2]},g{n % 5},{n}" for n in range(20)]
+    (tmp_path / "truth.csv").write_text("\n".join(["id,label,group,x", *rows, ""]))
+    (tmp_path / "own.py").write_text(LABELS)
+    given = ("run", "labels", "--truth", "truth.csv", "--systems", "own.py:Exits,majority", "--folds", "2", "--json")
+    done = gnomon(*given, "--deaths", "0", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert {run["system"]: run["complete"] for run in result["runs"]} == {"own.py:Exits": False, "majority": True}
+
+
+def test_a_detector_whose_constructor_ends_its_process_fails_alone(tmp_path):
+    assert gnomon("template", "change", "scans", cwd=tmp_path).returncode == 0
+    (tmp_path / "own.py").write_text(DETECTORS)
+    systems = ("--systems", "own.py:Exits,nothing", "--part", "all", "--deaths", "0", "--json")
+    done = gnomon("run", "change", "--data-path", "scans/dataset", *systems, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert {run["system"]: run["complete"] for run in result["runs"]} == {"own.py:Exits": False, "nothing": True}
+
+
+def test_a_setting_that_ends_its_process_does_not_end_a_search(recordings):
+    files = [f"{name}.json" for name in ("one", "two", "three", "four")]
+    asked = ("--recognizers", "rec.py:Picky", "--grid", "level=0.5,2", "--metric", "event_macro_f1")
+    parts = ("--split", "50/25/25", "--deaths", "0", "--json")
+    done = gnomon("search", "events", *files, *asked, *parts, cwd=recordings)
+    assert done.returncode == 1, done.stderr
+    result = json.loads(done.stdout)
+    assert [run["complete"] for run in result["runs"]].count(True) == 2  # the default setting, too
+    assert all("its worker died (exit code 3)" in why for why in result["missing"].values())
+
+
+@pytest.mark.parametrize("executor", ["auto", "inline", "processes"])
+def test_standard_output_holds_the_result_alone(recordings, executor):
+    asked = ("--recognizers", "loud.py:Loud", "--executor", executor, "--json")
+    done = gnomon("run", "events", "one.json", *asked, cwd=recordings)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["runs"][0]["system"] == "loud.py:Loud"
+    for told in ("by the import", "printed by", "printed at the end", "written", "printed", "echoed", "put by C"):
+        assert told in done.stderr
+
+
+def test_the_published_command_keeps_standard_output_too(recordings):
+    code = "from gnomon.compat.perfboard import main; main()"
+    command = [sys.executable, "-c", code, "--recognizers", "loud.py:Loud", "one.json"]
+    done = subprocess.run(command, cwd=recordings, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "printed" not in done.stdout
+    assert "written" not in done.stdout
+
+
+@pytest.mark.parametrize(("code", "cause"), [("import os; os._exit(4)", "exit code 4"), ("exit(3)", "SystemExit: 3")])
+def test_a_module_whose_import_ends_the_process_is_bad_input(recordings, code, cause):
+    (recordings / "dead.py").write_text(code)
+    done = gnomon("run", "events", "one.json", "--recognizers", "rec.py:Sound,dead.py:X", cwd=recordings)
+    assert done.returncode == 2
+    assert "dead.py" in done.stderr
+    assert cause in done.stderr
+
+
+def test_auto_takes_worker_processes_for_code_that_is_not_gnomons_own():
+    own, foreign = Node("a", "m:f"), Node("b", "m:f", {"x": 1}, foreign=True)
+    assert chosen(Plan([own]), "auto", 1) == "inline"
+    assert chosen(Plan([own, foreign]), "auto", 1) == "processes"
+    assert chosen(Plan([own, foreign]), "inline", 1) == "inline"
+    assert chosen(Plan([Node("c", "m:f", limits=Limits(seconds=1))]), "auto", 1) == "processes"
+    assert own.key == Node("a", "m:f", foreign=True).key
