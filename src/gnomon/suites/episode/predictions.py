@@ -210,13 +210,17 @@ def answered(told: Told, data: TaskData, missing: str) -> Answers:
         return _placed(told, data, ids)
     sets = data.task.kind == "multilabel"
     lost = [name for name in ids if name not in told.labels or not (sets or told.labels[name])]
-    _allowed(told, data, lost, missing)
+    if lost and missing == "error":
+        raise InputError(
+            f"{told.where}: no label for samples of {data.task.name}: {some(lost)}; add them, or choose --missing wrong"
+        )
     facts = {"missing": len(lost)} if lost else {}
     labels = [told.labels.get(name, "") for name in ids]
     if sets:
         names = [frozenset(part.strip() for part in label.split(SEPARATOR)) - {""} for label in labels]
         known = tuple(sorted(frozenset().union(*names)))
-        return Answers(data.task, ids, multi_hot(names, known), known, facts)
+        given = np.array([name in told.labels for name in ids], dtype=np.bool_) if lost else None
+        return Answers(data.task, ids, multi_hot(names, known), known, facts, given)
     known = tuple(sorted({*labels} - {""}))
     wrong = [label for label in known if data.task.classes and label not in data.task.classes]
     if wrong:
@@ -236,22 +240,6 @@ def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
     rows = [told.rows[name] for name in ids]
     values = told.values if rows == list(range(len(told.values))) else told.values[rows]
     return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
-
-
-def _allowed(told: Told, data: TaskData, lost: Sequence[str], missing: str) -> None:
-    """Refuse samples without a label, unless they are to count as wrong and can."""
-    if lost and missing == "error":
-        raise InputError(
-            f"{told.where}: no label for samples of {data.task.name}: {some(lost)}; add them, or choose --missing wrong"
-        )
-    if data.task.kind == "multilabel":
-        place = {name: row for row, name in enumerate(data.ids)}
-        empty = [name for name in lost if not data.sets[place[name]]]
-        if empty:
-            raise InputError(
-                f"{told.where}: {data.task.name}: no row for samples that no object is named in, where nothing is the "
-                f"right answer and cannot count as wrong: {some(empty)}; add them"
-            )
 
 
 def findings(
