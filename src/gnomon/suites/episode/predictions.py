@@ -107,6 +107,7 @@ def ground_of(
         variant=options.variant,
         tasks=tasks,
         look=look,
+        places=places,
         content={place.id: layout.content(place) for place in places},
         simulated=[place.id for place in places if generated(place)],
         split=split,

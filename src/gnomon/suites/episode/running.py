@@ -325,6 +325,7 @@ def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> Ground:
         variant=variant,
         tasks=tasks,
         look=lambda _: data,
+        places=work.places,
         content=work.content,
         simulated=marked,
         split=split,

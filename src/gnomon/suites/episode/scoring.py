@@ -161,8 +161,8 @@ def _facts(
     """Return what a run records, and what its claims are judged by."""
     apart = int(ground.split.get("name") == DISJOINT)
     given = len(ground.content)
-    whole = [name for name, one in ground.streams.items() if one["coverage"] and min(one["coverage"].values()) > 0]
-    valid = len(set(whole) - set(ground.simulated))
+    not_valid = ground.not_valid
+    valid = given - len(not_valid)
     answered = int(bool(answers))
     tasks = {}
     for name, outline in ground.tasks.items():
@@ -179,6 +179,7 @@ def _facts(
         "tasks": tasks,
         "episodes": given,
         "valid_episodes": valid,
+        "not_valid": not_valid,
         "test_episodes": sorted(ground.tested),
         "episodes_apart": apart,
         "held_out_evaluation": apart * answered,
