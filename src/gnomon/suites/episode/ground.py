@@ -14,6 +14,7 @@ from gnomon.suites.episode import audited, systems
 from gnomon.suites.episode import protocol as rules
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.computing import LEFT_OUT
+from gnomon.suites.episode.ignored import episode_findings
 from gnomon.suites.episode.layout import Place
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
@@ -81,7 +82,12 @@ class Ground:
             content=dict(content),
             simulated=tuple(simulated),
             look=look,
-            findings=(*_left_out(left_out or {}), *_about(tasks, simulated), *_masked(streams)),
+            findings=(
+                *_left_out(left_out or {}),
+                *_about(tasks, simulated),
+                *_masked(streams),
+                *episode_findings(places),
+            ),
             streams=dict(streams),
             left_out=dict(left_out or {}),
             lacking={place.id: lacking_streams(place) for place in places},

@@ -26,18 +26,20 @@ from gnomon.intake.sources import systems
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.episode import cells, exhibits, layout
-from gnomon.suites.episode.answers import Answers
+from gnomon.suites.episode.answers import JOINTS, Answers
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.folders import sharded
 from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.ignored import answer_findings
 from gnomon.suites.episode.options import ScoreOptions
+from gnomon.suites.episode.plausible import LARGEST_ANSWER_M, check_size
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
 from gnomon.suites.episode.scoring import evaluation
-from gnomon.suites.episode.tasks.data import Recorded
-from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.data import SIDES, Recorded
+from gnomon.suites.episode.tasks.declared import FORECAST, TASKS
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST
@@ -169,6 +171,7 @@ def _evaluated(
             findings=(
                 *ground.findings,
                 *findings(ground, where, given.tasks, {task: one.classes for task, one in answers.items()}, lost),
+                *answer_findings(told.ignored for told in given.tasks.values()),
             ),
         ),
         given.source.name,
@@ -238,6 +241,9 @@ def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
         raise InputError(
             f"{told.where}: {data.task.name}: expected vectors of {wide:,} numbers, but got {told.values.shape[1]:,}"
         )
+    if data.task.name == FORECAST and len(told.values):
+        hands = told.values.reshape(-1, JOINTS // len(SIDES), 3)
+        check_size(f"{told.where}: {FORECAST}: hands", hands, (0.0, LARGEST_ANSWER_M))
     rows = [told.rows[name] for name in ids]
     values = told.values if rows == list(range(len(told.values))) else told.values[rows]
     return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))

@@ -38,6 +38,7 @@ from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
 from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
+from gnomon.suites.episode.plausible import check_plausible
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, DISJOINT, held_out
@@ -139,11 +140,12 @@ def whole(places: Sequence[layout.Place]) -> None:
 
 
 def fault_of(place: layout.Place) -> str:
-    """Say why an episode cannot be used at all; empty where it can. Reads names, shapes, times and the caption."""
+    """Say why an episode cannot be used at all; empty where it can. Reads shapes, times, bodies and the caption."""
     try:
         with Episode.open(place) as episode:
             if episode.n_frames < blocks.LENGTH:
                 return f"{episode.n_frames} frames, but a window has {blocks.LENGTH}"
+            check_plausible(episode)
             if not episode.streams["caption"]:
                 episode.frame_labels()
             return "" if len(episode.times_ns) else "no frames"
@@ -197,6 +199,10 @@ def _resolved(options: RunOptions) -> Work:
     return Work(options, tuple(places), content, chosen, tasks, skip, left_out)
 
 
+READING = ("annotation", "annotated", "captions", "episode", "frames", "layout", "plausible", "videos", "features")
+"""Modules and folders that what is read of an episode depends on."""
+
+
 def code(*rooms: str, shared: Sequence[ModuleType] = ()) -> str:
     """Return the hash of the code of some modules and folders of this suite, and of modules that suites share."""
     here, content = Path(__file__).parent, hashlib.sha256()
@@ -214,7 +220,7 @@ class Nodes:
     def __init__(self, work: Work) -> None:
         self.work = work
         self.node = partial(Node, limits=work.options.limits())
-        self.reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
+        self.reading = code(*READING)
         self.answering = code("answers", "systems", "tasks", "heads", "_moving", shared=[torches])
 
     def features(self, place: layout.Place, variant: str) -> Node:

@@ -36,7 +36,7 @@ from gnomon.suites.episode.given import episode_of, read_unit, samples_of, unans
 from gnomon.suites.episode.ground import Ground
 from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.predictions import chosen_tasks, ground_of, read_of
-from gnomon.suites.episode.running import CELLS, built_by, checked_split, code, whole, words
+from gnomon.suites.episode.running import CELLS, READING, built_by, checked_split, code, whole, words
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
@@ -202,7 +202,7 @@ class _Work:
     @cached_property
     def artefacts(self) -> dict[str, dict[str, Node]]:
         """By episode: its annotation, and the blocks that are targets."""
-        reading = code("annotation", "annotated", "captions", "episode", "frames", "layout", "videos", "features")
+        reading = code(*READING)
         return {name: self._read(place, reading) for name, place in self.places.items()}
 
     def _read(self, place: layout.Place, reading: str) -> dict[str, Node]:
