@@ -137,5 +137,5 @@ def test_predicted_hands_in_millimetres_are_refused(template, tmp_path):
         answers = {name: file[name] for name in ("samples", "values")}
     gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
     answers["values"] = answers["values"] * 1000
-    with pytest.raises(InputError, match=r"hands: 1\d\d\.\d m from end to end .*expected 0.0 to 4.0 m; give metres"):
+    with pytest.raises(InputError, match=r"hands: 1\d\d\.\d m from end to end .*expected 0.0 to 10.0 m; give metres"):
         gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})

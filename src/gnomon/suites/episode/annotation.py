@@ -115,9 +115,10 @@ class Annotation:
         while waiting and len(found) < MOST_LEAVES:
             path, depth = waiting.pop()
             try:
-                node = self._file if not path else self.node(path)
-                children = sorted(node) if isinstance(node, self._h5py.Group) and depth < _DEEPEST else None
-            except (UnusableError, *FAULTS):
+                with _opening(path):
+                    node = self._file if not path else self.node(path)
+                    children = sorted(node) if isinstance(node, self._h5py.Group) and depth < _DEEPEST else None
+            except UnusableError:
                 children = None
             if children is None:
                 found.append(path)

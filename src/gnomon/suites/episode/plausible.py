@@ -27,8 +27,8 @@ from gnomon.suites.episode.features.statistics import CHUNK
 
 BODY_M, HAND_M = (0.1, 4.0), (0.02, 1.0)
 FROM_CAMERA_M = 5.0
-LARGEST_ANSWER_M = 4.0
-"""Of a hand that was predicted: a poor answer may be of any smaller size, but in another unit it is larger."""
+LARGEST_ANSWER_M = 10.0
+"""Of a hand that was predicted: a poor answer may be of any smaller size, but one in centimetres is larger."""
 JUMP_M, JUMP_SHARE = 0.25, 0.5
 RISING = (
     "slam/frame_names",
