@@ -98,7 +98,7 @@ def evaluation(count_cases):
         [("sit", "sit"), ("walk", "walk"), ("walk", "sit")],
         [("sit", "sit"), ("sit", "walk")],
         [("walk", "walk"), ("sit", "sit"), ("run", "walk")],
-        [("run", "run"), ("walk", "walk"), ("sit", None)],
+        [("run", "run"), ("walk", "walk"), ("sit", "walk")],
     )
     classes = ("run", "sit", "walk")
     pairs = [(case, t, p) for case, rows in enumerate(cases) for t, p in rows]
@@ -106,7 +106,7 @@ def evaluation(count_cases):
         np.array([case for case, _, _ in pairs]),
         {
             "truth": np.array([classes.index(t) for _, t, _ in pairs]),
-            "predicted": np.array([-1 if p is None else classes.index(p) for _, _, p in pairs]),
+            "predicted": np.array([classes.index(p) for _, _, p in pairs]),
             "count": np.ones(len(pairs), dtype=np.int64),
         },
         {"truth": classes, "predicted": classes},

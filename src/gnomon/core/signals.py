@@ -60,10 +60,14 @@ class PointLabels(Labels):
 
 @dataclass(frozen=True, eq=False)
 class LabelSets:
-    """Any number of classes per sample: ``members`` ``(n, classes)`` of booleans."""
+    """Any number of classes per sample: ``members`` ``(n, classes)`` of booleans.
+
+    ``given`` ``(n,)`` says which samples have a set at all; without it all have. An empty set is one, too.
+    """
 
     members: Array
     classes: tuple[str, ...]
+    given: Array | None = None
 
     def __post_init__(self) -> None:
         members = _array(self.members, "LabelSets")
@@ -73,6 +77,18 @@ class LabelSets:
                 f"but got {members.dtype} {members.shape}"
             )
         _set(self, members=_frozen(members), classes=_classes(self.classes, "LabelSets"))
+        if self.given is None:
+            return
+        given = _array(self.given, "LabelSets.given")
+        if given.dtype != np.bool_ or given.shape != (len(members),):
+            raise InputError(
+                f"LabelSets.given: expected booleans of shape ({len(members)},), but got {given.dtype} {given.shape}"
+            )
+        if members[~given].any():
+            raise InputError(
+                f"LabelSets: sample {int(np.argmax(members.any(axis=1) & ~given))} has classes, but no set"
+            )
+        _set(self, given=_frozen(given))
 
     def __len__(self) -> int:
         return len(self.members)
@@ -92,7 +108,7 @@ class LabelSets:
 
     def take(self, rows: Array) -> LabelSets:
         """Return some samples."""
-        return LabelSets(self.members[rows], self.classes)
+        return LabelSets(self.members[rows], self.classes, None if self.given is None else self.given[rows])
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gnomon.core.measure import Measure, Scored
+from gnomon.core.measure import Scored
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import averaging
-from gnomon.measures.averaging import ClassSet, ZeroDivision
+from gnomon.measures.averaging import AnswerCounts, ClassSet, ZeroDivision
 
 
 @dataclass(frozen=True)
-class F1OfMeans(Measure):
+class F1OfMeans(AnswerCounts):
     """Harmonic mean of macro precision and macro recall over a class set; a family adds how it tallies.
 
     Parameters
@@ -41,8 +41,9 @@ class F1OfMeans(Measure):
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Average both, then combine them; 0 where both are 0, undefined where one is."""
+        missing = self.missing(totals)
         precision, recall = (
-            averaging.averaged(kind, "macro", totals, frozen, self.classes, self.zero_division)
+            averaging.averaged(kind, "macro", totals, frozen, self.classes, self.zero_division, missing)
             for kind in ("precision", "recall")
         )
         mean = Scored.ratio(2 * precision.values * recall.values, precision.values + recall.values)

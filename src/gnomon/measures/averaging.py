@@ -17,6 +17,18 @@ a tuple      exactly these, whether they occur or not
 
 A ratio 0/0 takes the value ``zero_division`` (0 or 1); with ``None`` that class is left out of a mean,
 and a single class's value is undefined.
+
+Missing answers
+---------------
+A sample without an answer counts as a wrong answer, and as the one that costs the score most, so that leaving an answer
+out never raises a score. Its true class has a false negative. Where an answer names one class, the sample is also a
+false positive of one class: M missing answers are M more false positives, which a mean over classes gets where they
+lower it most (:func:`least_sum`). Where an answer is a set, the sample is a false positive of every class that it is
+not truly of. As a missing answer could have been of any class, 0/0 in precision and F1 is then 0.
+
+The classes of ``union`` depend on the answers: one that is missing may be of a class that occurs nowhere else, and of
+sets it may name any number of such classes. No number of classes is then large enough, and these means are undefined:
+macro averages over ``union``, and of sets also micro precision and micro F1 over ``union``.
 """
 
 from __future__ import annotations
@@ -95,10 +107,104 @@ def freeze(classes: ClassSet, totals: Totals) -> Array:
     return support if classes in ("union", "present") else support & _listed(classes, totals)
 
 
+@dataclass(frozen=True)
+class Missing:
+    """Answers that are missing, over batch axes."""
+
+    count: Array
+    """How many samples have no answer, ``(*batch)``."""
+    positives: Array | None = None
+    """Their false positives by class, ``(*batch, classes)``, where answers are sets; else each is of one class."""
+
+    @property
+    def of_each(self) -> Array:
+        """How many of them may be false positives of a class that is looked at alone, ``(*batch, classes or 1)``."""
+        return np.asarray(self.count)[..., np.newaxis] if self.positives is None else self.positives
+
+    @property
+    def some(self) -> Array:
+        """Whether any answer is missing, ``(*batch)``."""
+        return np.asarray(self.count > 0)
+
+
 def averaged(
+    kind: Kind,
+    average: Average,
+    totals: Totals,
+    frozen: Array | None,
+    classes: ClassSet,
+    zero_division: ZeroDivision,
+    missing: Missing | None = None,
+) -> Scored:
+    """Average one kind of ratio over the class set; answers that are missing cost as much as any answer could."""
+    given = _averaged(kind, average, totals, frozen, classes, zero_division)
+    if missing is None or not missing.some.any():
+        return given
+    lowest = given if kind == "recall" else _lowest(kind, average, totals, frozen, classes, missing)
+    unbounded = depends_on_missing(kind, average, totals, classes, missing)
+    values = np.where(missing.some, lowest.values, given.values)
+    return Scored(values, np.where(missing.some, lowest.defined, given.defined) & ~unbounded)
+
+
+def depends_on_missing(kind: Kind, average: Average, totals: Totals, classes: ClassSet, missing: Missing) -> Array:
+    """Return where a mean over classes of truth and answers has no lowest value, as answers are missing, ``(*batch)``.
+
+    A missing answer may add classes to the mean that nothing else names.
+    """
+    of_sets = missing.positives is not None
+    unlimited = average == "macro" or (average == "micro" and of_sets and kind != "recall")
+    if not unlimited or classes not in ("union", "fixed"):
+        return np.zeros(missing.some.shape, dtype=np.bool_)
+    return np.asarray(missing.some if classes == "union" else missing.some & ~(totals["listed"] > 0).any(axis=-1))
+
+
+def _lowest(
+    kind: Kind, average: Average, totals: Totals, frozen: Array | None, classes: ClassSet, missing: Missing
+) -> Scored:
+    """Return the lowest average of precision or F1 that answers in place of the missing ones could have."""
+    weights = members(classes, totals, frozen).astype(np.float64)
+    top, bottom = ratios(kind, totals)
+    absent = _absent(classes, totals)
+    if missing.positives is not None:
+        bottom = bottom + missing.positives
+    if average == "micro":
+        more = missing.count if missing.positives is None else absent * missing.count
+        return Scored.ratio((top * weights).sum(axis=-1), (bottom * weights).sum(axis=-1) + more)
+    if average == "weighted":
+        weights, absent = weights * totals["truth"], 0
+    shared = missing.count if missing.positives is None else np.zeros_like(missing.count)
+    scored = Scored.ratio(least_sum(top * weights, bottom, shared), weights.sum(axis=-1) + absent)
+    return Scored(scored.values, scored.defined & (totals["n"] > 0))
+
+
+def least_sum(tops: Array, bottoms: Array, more: Array) -> Array:
+    """Return the least that the sum of ``tops / (bottoms + shares)`` can be, where shares of 0 or more sum to ``more``.
+
+    ``tops`` and ``bottoms`` are ``(*batch, classes)`` and ``more`` is ``(*batch)``; a top of 0 adds 0, also over 0.
+    The sum is convex in the shares, so that it is least where those that have a share all fall at the same rate: the
+    bottom of these is ``level * sqrt(top)``, and no other bottom is below that.
+
+    >>> float(least_sum(np.array([1.0, 1.0]), np.array([1.0, 2.0]), np.array(3)))  # both bottoms become 3
+    0.6666666666666666
+    """
+    used = tops > 0
+    roots = np.sqrt(tops)
+    levels = np.divide(bottoms, roots, out=np.full(tops.shape, np.inf), where=used)
+    order = np.argsort(levels, axis=-1, kind="stable")
+    ordered = [np.take_along_axis(np.where(used, array, 0.0), order, axis=-1) for array in (bottoms, roots)]
+    below, rates = (np.cumsum(array, axis=-1) for array in ordered)
+    reached = np.divide(
+        below + np.asarray(more)[..., np.newaxis], rates, out=np.full(tops.shape, np.inf), where=rates > 0
+    )
+    level = reached.min(axis=-1, initial=np.inf, keepdims=True)
+    raised = np.maximum(bottoms, np.where(used, np.where(used, level, 0.0) * roots, 0.0))
+    return np.asarray(np.divide(tops, raised, out=np.zeros(tops.shape), where=used).sum(axis=-1))
+
+
+def _averaged(
     kind: Kind, average: Average, totals: Totals, frozen: Array | None, classes: ClassSet, zero_division: ZeroDivision
 ) -> Scored:
-    """Average one kind of ratio over the class set."""
+    """Average over the answers that there are."""
     inside = members(classes, totals, frozen)
     top, bottom = ratios(kind, totals)
     if average == "micro":
@@ -109,7 +215,7 @@ def averaged(
         return Scored(np.where(pooled.defined, pooled.values, zero_division), ~nothing)
     each = Scored.ratio(top, bottom)
     values, weights = each.values, inside.astype(np.float64)
-    absent = 0 if isinstance(classes, str) else len(set(classes) - set(totals.axes["class"]))
+    absent = _absent(classes, totals)
     if zero_division is None:
         weights, absent = weights * each.defined, 0
     elif zero_division:
@@ -121,16 +227,28 @@ def averaged(
     return Scored(scored.values, scored.defined & (totals["n"] > 0))
 
 
-def why_undefined(classes: ClassSet, average: Average, totals: Totals) -> str:
+def why_undefined(
+    kind: Kind, average: Average, totals: Totals, classes: ClassSet, missing: Missing | None = None
+) -> str:
     """Say why an average is undefined."""
     if int(totals["n"]) == 0:
         return "no samples"
+    if missing is not None and bool(depends_on_missing(kind, average, totals, classes, missing)):
+        return (
+            f"{int(missing.count)} of {int(totals['n'])} samples have no answer, which could be of any class: a mean "
+            "over the classes of truth and answers has no lowest value; average over classes in truth, or over a list"
+        )
     what = {"union": "truth or prediction", "present": "truth"}.get(str(classes))
     if what:
         return f"no class in {what} has a defined value"
     if average == "weighted":
         return "none of the listed classes occurs in truth"
     return "none of the listed classes has a defined value"
+
+
+def _absent(classes: ClassSet, totals: Totals) -> int:
+    """Return how many listed classes are not on the axis."""
+    return 0 if isinstance(classes, str) else len(set(classes) - set(totals.axes["class"]))
 
 
 def _listed(classes: ClassSet, totals: Totals) -> Array:
@@ -141,8 +259,17 @@ def _listed(classes: ClassSet, totals: Totals) -> Array:
     return np.array([label in set(classes) for label in totals.axes["class"]], dtype=np.bool_)
 
 
+class AnswerCounts(Measure):
+    """Base of the measures whose samples may have no answer."""
+
+    def missing(self, totals: Totals) -> Missing | None:
+        """Return the answers that are missing, where the tallies of the family can tell."""
+        del totals
+        return None
+
+
 @dataclass(frozen=True)
-class AveragedRatio(Measure):
+class AveragedRatio(AnswerCounts):
     """One kind of ratio averaged over a class set; a family adds how it tallies.
 
     Parameters
@@ -183,8 +310,9 @@ class AveragedRatio(Measure):
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Average over the class set."""
-        return averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division)
+        missing = self.missing(totals)
+        return averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division, missing)
 
     def why(self, totals: Totals) -> str:
         """No class to average over."""
-        return why_undefined(self.classes, self.average, totals)
+        return why_undefined(self.kind, self.average, totals, self.classes, self.missing(totals))

@@ -1,8 +1,8 @@
 """Single-label classification: accuracy, precision, recall, F1, balanced accuracy, Cohen's kappa, confusion.
 
-Every sample has one true class and one predicted class (or none: a missing prediction, counted as
-wrong). A case keeps, per class, ``tp``, ``truth`` (support) and ``predicted``, and the number of
-samples ``n``; every score below is a ratio of their sums.
+Every sample has one true class and one predicted class (or none: a missing prediction, counted as the wrong one that
+costs the score most, so that a score never rises where a prediction is left out). A case keeps, per class, ``tp``,
+``truth`` (support) and ``predicted``, and the number of samples ``n``; every score below is a ratio of their sums.
 
 Conventions
 -----------
@@ -16,15 +16,22 @@ Measures
 accuracy
     sum of tp / n.
 macro / weighted / micro precision, recall, F1
-    see :mod:`gnomon.measures.averaging`. With all classes and no missing prediction, micro-F1 equals accuracy.
+    see :mod:`gnomon.measures.averaging`. With all classes, micro-F1 equals accuracy.
 balanced accuracy
     mean recall over the classes that occur in truth (Brodersen et al., 2010).
 kappa
-    (p_o - p_e) / (1 - p_e), with p_o the accuracy and p_e = sum truth_c predicted_c / n^2 (Cohen, 1960).
+    (p_o - p_e) / (1 - p_e), with p_o the accuracy and p_e = sum truth_c predicted_c / n^2 (Cohen, 1960). A missing
+    prediction is taken for the most frequent true class in p_e.
+
+Missing predictions
+-------------------
+They are ``n`` less the sum of ``predicted``. Recall and accuracy count them among the samples; precision and F1 of a
+class count each as one more false positive of that class; averages, see :mod:`gnomon.measures.averaging`.
 
 Undefined cases
 ---------------
-No samples: everything. One class only, in truth and in prediction: kappa. ``present`` without any class that occurs:
+No samples: everything. Missing predictions: macro averages over ``union``. One class only, in truth and in prediction:
+kappa. ``present`` without any class that occurs:
 its averages. Listed classes of which none occurs: weighted averages; the others are of 0/0 alone, which is
 ``zero_division``. Undefined is ``None`` with the reason under ``undefined``, never 0 and never NaN.
 """
@@ -43,7 +50,7 @@ from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Field, Tallies, Totals, union
 from gnomon.measures import averaging
-from gnomon.measures.averaging import AveragedRatio, Kind, ZeroDivision
+from gnomon.measures.averaging import AnswerCounts, AveragedRatio, Kind, Missing, ZeroDivision
 
 LAYOUT = (Field("tp", ("class",)), Field("truth", ("class",)), Field("predicted", ("class",)), Field("n"))
 MAX_CONFUSION = 4096
@@ -64,7 +71,12 @@ def tally_cases(truth: Labels, prediction: Labels, case: Array, n_cases: int) ->
     return Tallies(LAYOUT, {"class": classes}, {**fields, "n": n})
 
 
-class ClassCounts(Measure):
+def missing_of(totals: Totals) -> Missing:
+    """Return how many samples have no predicted class."""
+    return Missing(np.asarray(totals["n"] - totals["predicted"].sum(axis=-1)))
+
+
+class ClassCounts(AnswerCounts):
     """Base of the measures over per-class counts."""
 
     signal: ClassVar[type] = Labels
@@ -76,6 +88,10 @@ class ClassCounts(Measure):
         if len(truth) != len(prediction):
             raise InputError(f"expected as many predictions as truths, but got {len(prediction)} and {len(truth)}")
         return tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
+
+    def missing(self, totals: Totals) -> Missing:
+        """Return how many samples have no predicted class."""
+        return missing_of(totals)
 
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that counts can come from one true and at most one predicted class per sample."""
@@ -173,14 +189,15 @@ class _OfClass(ClassCounts):
         return f"{self.kind}[{self.label}]"
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
-        """Ratio of one class."""
+        """Ratio of one class; where predictions are missing, each is a false positive of it."""
         del frozen
-        if self.label not in totals.axes["class"]:
-            flat = np.full(totals.batch, float(self.zero_division or 0))
-            return Scored(flat, np.broadcast_to((totals["n"] > 0) & (self.zero_division is not None), totals.batch))
-        index = totals.axes["class"].index(self.label)
-        top, bottom = averaging.ratios(self.kind, totals)
-        scored = Scored.ratio(top[..., index], bottom[..., index])
+        top, bottom = (np.zeros(totals.batch), np.zeros(totals.batch))
+        if self.label in totals.axes["class"]:
+            index = totals.axes["class"].index(self.label)
+            top, bottom = (counts[..., index] for counts in averaging.ratios(self.kind, totals))
+        if self.kind != "recall":
+            bottom = bottom + self.missing(totals).count
+        scored = Scored.ratio(top, bottom)
         if self.zero_division is None:
             return scored
         values = np.where(scored.defined, scored.values, self.zero_division)
@@ -276,11 +293,17 @@ class Kappa(ClassCounts):
         n = np.asarray(totals["n"], dtype=np.float64)
         hits = totals["tp"].sum(axis=-1)
         chance = (totals["truth"].astype(np.float64) * totals["predicted"]).sum(axis=-1)
+        # Kappa falls as chance rises: a missing prediction is taken for the class that raises it most.
+        chance = chance + self.missing(totals).count * totals["truth"].max(axis=-1, initial=0)
         return Scored.ratio(n * hits - chance, n * n - chance)
 
     def why(self, totals: Totals) -> str:
         """No samples, or chance agreement is certain."""
-        return "no samples" if int(totals["n"]) == 0 else "truth and prediction hold one and the same class only"
+        if int(totals["n"]) == 0:
+            return "no samples"
+        missing = int(self.missing(totals).count)
+        also = f", or are missing ({missing})" if missing else ""
+        return f"truth and prediction hold one and the same class only{also}"
 
 
 MEASURES: tuple[Measure, ...] = (

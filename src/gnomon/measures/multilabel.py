@@ -1,13 +1,16 @@
 """Multi-label classification: any number of classes per sample.
 
-A case keeps, per class, ``tp``, ``truth`` and ``predicted``; the number of samples ``n``; and ``exact``, the
-number of samples whose predicted set equals the true set (two empty sets are equal).
+A case keeps, per class, ``tp``, ``truth``, ``predicted`` and ``unanswered``, the samples of the class that have no
+predicted set; the number of samples ``n`` and of those without a predicted set ``missing``; and ``exact``, the number
+of samples whose predicted set equals the true set (two empty sets are equal).
 
 Conventions
 -----------
 - Truth and prediction are sequences of collections of labels (``{"cup", "hand"}``), or boolean / 0-1
   arrays ``(n, classes)`` with the labels given.
 - Class sets and ``zero_division`` as in :mod:`gnomon.measures.averaging`.
+- An empty set is an answer. A sample without a set counts as the wrong one that costs most: without its true classes,
+  with every other class, and never as an exact match. So a score never rises where a set is left out.
 
 Measures
 --------
@@ -15,7 +18,8 @@ micro / macro / weighted precision, recall, F1 over classes; exact match ratio =
 
 Undefined cases
 ---------------
-No samples: everything. No label in truth or prediction at all: the averages (an exact match of empty sets
+No samples: everything. Missing sets: macro averages over ``union``, and micro precision and F1 over it, as a set could
+name any number of other labels. No label in truth or prediction at all: the averages (an exact match of empty sets
 is still counted), but a macro average over listed classes, which is of 0/0 alone: ``zero_division``.
 """
 
@@ -32,14 +36,16 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import LabelSets
 from gnomon.core.tallies import Array, Field, Tallies, Totals, natural_key, union
-from gnomon.measures.averaging import Average, AveragedRatio, ClassSet, Kind, ZeroDivision
+from gnomon.measures.averaging import AnswerCounts, Average, AveragedRatio, ClassSet, Kind, Missing, ZeroDivision
 
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted")
 LAYOUT = (
     Field("tp", ("class",)),
     Field("truth", ("class",)),
     Field("predicted", ("class",)),
+    Field("unanswered", ("class",)),
     Field("exact"),
+    Field("missing"),
     Field("n"),
 )
 
@@ -48,17 +54,22 @@ def tally_cases(truth: LabelSets, prediction: LabelSets, case: Array, n_cases: i
     """Tally many cases in one pass; ``case`` holds the case of each sample."""
     classes = union([truth.classes, prediction.classes])
     true, predicted = truth.over(classes), prediction.over(classes)
+    given = np.ones(len(true), dtype=np.bool_) if prediction.given is None else prediction.given
+    if truth.given is not None and not truth.given.all():
+        raise InputError(f"truth of sample {int(np.argmin(truth.given))} is missing: every sample needs a true set")
     counts = {}
-    for name, member in (("tp", true & predicted), ("truth", true), ("predicted", predicted)):
+    sides = {"tp": true & predicted, "truth": true, "predicted": predicted, "unanswered": true & ~given[:, np.newaxis]}
+    for name, member in sides.items():
         rows, columns = np.nonzero(member)
         flat = np.bincount(case[rows] * len(classes) + columns, minlength=n_cases * len(classes))
         counts[name] = flat.reshape(n_cases, len(classes))
-    counts["exact"] = np.bincount(case[(true == predicted).all(axis=1)], minlength=n_cases)
+    counts["exact"] = np.bincount(case[given & (true == predicted).all(axis=1)], minlength=n_cases)
+    counts["missing"] = np.bincount(case[~given], minlength=n_cases)
     counts["n"] = np.bincount(case, minlength=n_cases)
     return Tallies(LAYOUT, {"class": classes}, counts)
 
 
-class SetCounts(Measure):
+class SetCounts(AnswerCounts):
     """Base of the measures over label sets."""
 
     signal: ClassVar[type] = LabelSets
@@ -71,6 +82,16 @@ class SetCounts(Measure):
             raise InputError(f"expected as many predictions as truths, but got {len(prediction)} and {len(truth)}")
         return tally_cases(truth, prediction, np.zeros(len(truth), dtype=np.int64), 1)
 
+    def missing(self, totals: Totals) -> Missing | None:
+        """Return how many samples have no set, and of which classes each of them is a false positive.
+
+        Runs of older versions do not tell.
+        """
+        if "missing" not in totals.fields:
+            return None
+        count = np.asarray(totals["missing"])
+        return Missing(count, count[..., np.newaxis] - totals["unanswered"])
+
     def identities(self, tallies: Tallies, ledgers: Mapping[str, Ledger]) -> list[str]:
         """Check that counts can come from sets of labels."""
         del ledgers
@@ -81,6 +102,11 @@ class SetCounts(Measure):
             wrong.append("a class occurs more often than there are samples")
         if (fields["exact"] > fields["n"]).any():
             wrong.append("more exact matches than samples")
+        if "missing" in fields and (
+            (fields["missing"] > fields["n"]).any()
+            or (fields["unanswered"] > np.minimum(fields["truth"], fields["missing"][:, np.newaxis])).any()
+        ):
+            wrong.append("more missing sets than samples")
         return wrong
 
 

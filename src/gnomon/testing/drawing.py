@@ -35,6 +35,11 @@ class Drawer(ABC):
         del signal, extra
         return None
 
+    def silenced(self, prediction: Any, rng: np.random.Generator) -> Any:
+        """Return a prediction without some of its answers, or ``None`` where no answer can be missing."""
+        del prediction, rng
+        return None
+
 
 class LabelsDrawer(Drawer):
     """Single labels."""
@@ -59,17 +64,23 @@ class LabelsDrawer(Drawer):
         """Add an absent class."""
         return Labels(signal.codes, (*signal.classes, extra))
 
+    def silenced(self, prediction: Labels, rng: np.random.Generator) -> Labels:
+        """Leave labels out."""
+        kept = rng.random(len(prediction)) < rng.random()
+        return Labels(np.where(kept, prediction.codes.astype(np.int64), NONE), prediction.classes)
+
 
 class LabelSetsDrawer(Drawer):
     """Sets of labels."""
 
     def draw(self, rng: np.random.Generator) -> tuple[LabelSets, LabelSets]:
-        """Draw 0 to 40 samples over 1 to 5 classes; sets may be empty."""
+        """Draw 0 to 40 samples over 1 to 5 classes; sets may be empty, and those of a prediction missing."""
         classes = tuple(str(i) for i in rng.permutation(int(rng.integers(1, 6))))
         n = int(rng.choice([0, 1, 2, int(rng.integers(3, 41))]))
         truth = rng.random((n, len(classes))) < rng.random()
         flips = rng.random((n, len(classes))) < rng.random() / 2
-        return LabelSets(truth, classes), LabelSets(truth ^ flips, classes)
+        whole = LabelSets(truth ^ flips, classes)
+        return LabelSets(truth, classes), self.silenced(whole, rng) if rng.random() < 0.3 else whole
 
     def perfect(self, truth: LabelSets) -> LabelSets:
         """Repeat the truth."""
@@ -77,12 +88,19 @@ class LabelSetsDrawer(Drawer):
 
     def renamed(self, signal: LabelSets, names: Mapping[str, str]) -> LabelSets:
         """Rename classes."""
-        return LabelSets(signal.members, tuple(names.get(label, label) for label in signal.classes))
+        return LabelSets(signal.members, tuple(names.get(label, label) for label in signal.classes), signal.given)
 
     def widened(self, signal: LabelSets, extra: str) -> LabelSets:
         """Add an absent class."""
         empty: Array = np.zeros((len(signal), 1), dtype=np.bool_)
-        return LabelSets(np.hstack([signal.members, empty]), (*signal.classes, extra))
+        return LabelSets(np.hstack([signal.members, empty]), (*signal.classes, extra), signal.given)
+
+    def silenced(self, prediction: LabelSets, rng: np.random.Generator) -> LabelSets:
+        """Leave sets out."""
+        kept = rng.random(len(prediction)) < rng.random()
+        if prediction.given is not None:
+            kept &= prediction.given
+        return LabelSets(prediction.members & kept[:, np.newaxis], prediction.classes, kept)
 
 
 class IntervalsDrawer(Drawer):

@@ -193,6 +193,21 @@ def recorded(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Genera
     return "" if not known or registry.measure(measure.record()) == measure else "the registry gives another measure"
 
 
+def silence(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
+    """Leaving answers out, where they count as wrong, never makes a score better; an undefined score says why."""
+    silenced = [(truth, draw.silenced(prediction, rng)) for truth, prediction in drawn.cases]
+    if silenced[0][1] is None:
+        return ""
+    totals = _tally(measure, silenced).total()
+    before, after = value(measure, drawn.whole.total()), value(measure, totals)
+    if after is None:
+        return "" if measure.why(totals) else "undefined without a reason"
+    if before is None:
+        return ""
+    gain = after - before if measure.direction == "up" else before - after
+    return "" if gain <= CLOSE else f"{before} became {after} without some of the answers"
+
+
 def _renamed(parameter: Any, name: str, names: dict[str, str]) -> Any:
     if name == "label":
         return names.get(parameter, parameter)
@@ -215,6 +230,7 @@ LAWS: dict[str, Law] = {
     "an absent class does not matter": absent_class,
     "batches agree": batches,
     "freezing on the whole changes nothing": frozen,
+    "silence does not help": silence,
     "identities hold": identities,
     "records rebuild": recorded,
 }

@@ -270,8 +270,10 @@ def test_a_missing_set_is_not_right_where_nothing_is_named(data, table, truth, t
         return replace(found, sets=tuple(frozenset() for _ in found.sets))
 
     monkeypatch.setattr(cells, "built", emptied)
-    with pytest.raises(InputError, match="cannot count as wrong: 'session_000/ep0/210'; add them"):
-        scored(data, path, missing="wrong")
+    empty = pa.table({name: own[name] for name in ("task", "sample")}).append_column("label", pa.array([""] * len(own)))
+    run = scored(data, written(empty, tmp_path / "empty.csv"), missing="wrong").runs[0]
+    assert run.find(f"exact_match[{SETS}]").value == len(own) / (len(own) + 1)
+    assert "1 of" in run.find(f"micro_f1[{SETS}]").why
 
 
 def test_sets_are_written_with_bars(data, truth, tmp_path):

@@ -94,13 +94,17 @@ def test_many_missing_ids_are_counted_not_listed():
 
 
 def test_missing_counted_wrong():
-    """By hand: 5 of 6 predicted and right; the sixth counts as wrong and belongs to no predicted class."""
+    """By hand: 5 of 6 predicted and right; the sixth, truly a, is wrong and predicted where it costs most."""
     partial = {"id": ["1", "2", "3", "4", "5"], "label": ["a", "a", "b", "b", "c"]}
     result = gnomon.score("labels", TRUTH, partial, missing="wrong")
     assert scores(result)["accuracy"] == pytest.approx(5 / 6)
     assert scores(result)["recall[a]"] == pytest.approx(2 / 3)
-    assert scores(result)["precision[a]"] == 1.0
+    assert scores(result)["precision[a]"] == pytest.approx(2 / 3)
     run = result.runs[0]
+    assert run.find("macro_f1").value is None
+    assert "1 of 6 samples have no answer" in run.find("macro_f1").why
+    present = gnomon.score("labels", TRUTH, partial, missing="wrong", classes="present")
+    assert scores(present)["recall[a]"] <= scores(present)["macro_f1_present"] < 1
     assert run.complete
     assert run.coverage["rows"]["missing"] == 1
     assert run.coverage["policy"]["missing"] == "wrong"

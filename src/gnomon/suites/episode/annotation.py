@@ -105,6 +105,27 @@ class Annotation:
         """Return the error for values that cannot be used."""
         return InputError(f"{shown(self.path)}: {dataset.name}: {why}; correct the file")
 
+    def names(self) -> list[str]:
+        """Return the paths of all datasets and links, sorted, and at most :data:`MOST_LEAVES` of them.
+
+        Links are not followed; what cannot be opened is named as it is.
+        """
+        found: list[str] = []
+        waiting: list[tuple[str, int]] = [("", 0)]
+        while waiting and len(found) < MOST_LEAVES:
+            path, depth = waiting.pop()
+            try:
+                with _opening(path):
+                    node = self._file if not path else self.node(path)
+                    children = sorted(node) if isinstance(node, self._h5py.Group) and depth < _DEEPEST else None
+            except UnusableError:
+                children = None
+            if children is None:
+                found.append(path)
+            else:
+                waiting += [(f"{path}/{child}" if path else child, depth + 1) for child in reversed(children)]
+        return found
+
     def leaves(self, name: str) -> Iterator[tuple[str, Any]]:
         """Yield the paths and datasets of numbers below a group, in sorted order of their paths.
 

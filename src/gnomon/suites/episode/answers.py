@@ -5,7 +5,7 @@ Forms
 codes
     One of ``classes`` per sample (label, binary and pair tasks).
 sets
-    ``(n, classes)`` booleans (object relevance).
+    ``(n, classes)`` booleans (object relevance); ``given`` says which samples have a set, which may be empty.
 vectors
     ``(n, d)`` numbers (forecast, reconstruction and both retrieval tasks). A number that was never valid in training
     has no answer; it counts as 0, and is counted.
@@ -64,6 +64,8 @@ class Answers:
     values: Array
     classes: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
+    given: Array | None = None
+    """Which samples have a set, where some have none; a code below 0 says the same of a label."""
 
     def __post_init__(self) -> None:
         wanted = {"codes": 1, "sets": 2, "vectors": 2}[form(self.task.kind)]
@@ -98,7 +100,8 @@ class Answers:
     def take(self, rows: Array) -> Answers:
         """Return the answers for some samples."""
         ids = tuple(self.ids[row] for row in rows.tolist())
-        return Answers(self.task, ids, self.values[rows], self.classes, self.facts)
+        given = None if self.given is None else self.given[rows]
+        return Answers(self.task, ids, self.values[rows], self.classes, self.facts, given)
 
     def packed(self) -> bytes:
         """Return the answers as the file ``TASK.npz`` that ``gnomon score episode`` reads."""
@@ -167,7 +170,8 @@ def _sets(answers: Answers, data: TaskData, test: Array, case: Array, n_cases: i
     truth = [data.sets[place] for place in test.tolist()]
     given = [frozenset(np.array(answers.classes, dtype=object)[row].tolist()) for row in answers.values]
     classes = tuple(sorted({name for side in (truth, given) for one in side for name in one}, key=natural_key))
-    true, said = (LabelSets(_members(side, classes), classes) for side in (truth, given))
+    true = LabelSets(_members(truth, classes), classes)
+    said = LabelSets(_members(given, classes), classes, answers.given)
     found = multilabel.tally_cases(true, said, case, n_cases)
     rows = [("|".join(sorted(t)), "|".join(sorted(p)), None) for t, p in zip(truth, given, strict=True)]
     return _Found({family(SETS, data.task.name): found}, {}, rows, {})

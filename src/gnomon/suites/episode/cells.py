@@ -31,9 +31,11 @@ def features(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path)
 def annotation(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: labels of frames, hands, poses and contacts of an episode."""
     from gnomon.suites.episode.episode import Episode
+    from gnomon.suites.episode.plausible import check_plausible
 
     del needs
     with Episode.open(_place(arguments)) as episode:
+        check_plausible(episode)
         annotated.write(episode, out)
 
 

@@ -12,6 +12,7 @@ Conventions
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -128,9 +129,28 @@ class Episode:
         falls = np.diff(times, prepend=-1) <= 0
         if falls.any():
             row = int(np.argmax(falls))
-            raise self._file.refused(self._times_set, f"times do not rise at frame {row}")
+            after = f"{times[row]} ns after {times[row - 1]} ns" if row else f"{times[row]} ns"
+            raise self._file.refused(self._times_set, f"times do not rise at frame {row}: {after}")
         times.setflags(write=False)
         return times
+
+    @property
+    def path(self) -> str | os.PathLike[str]:
+        """The annotation file."""
+        return self._file.path
+
+    def numbers(self, name: str) -> Array | None:
+        """Return a dataset of one number a row, or of names of frames that are numbers; None where it is not there."""
+        try:
+            found = self._file.dataset(name, (None,), "SOfiu")
+        except UnusableError:
+            return None
+        values = self._file.read(found)
+        if values.dtype.kind in "fiu":
+            return np.asarray(values)
+        matches = [_TIME.fullmatch(text if isinstance(text, bytes) else str(text).encode()) for text in values.tolist()]
+        times = [int(match[1]) for match in matches if match]
+        return np.array(times) if len(times) == len(matches) and max(times, default=0) <= _LATEST_NS else None
 
     @property
     def simulated(self) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gnomon.core.canonical import encode_pretty
+from gnomon.core.errors import some
 from gnomon.suites.episode.features.blocks import BLOCKS, DIM
 from gnomon.suites.episode.features.windows import LENGTH, STRIDE
 from gnomon.suites.episode.options import SPLITS
@@ -18,6 +19,8 @@ from gnomon.suites.episode.protocol import CLAIMS, DIFFERENT, GATE, VALID_EPISOD
 from gnomon.suites.episode.tasks.declared import TASKS, VARIANTS, input_blocks
 from gnomon.suites.episode.tasks.splitting import EMBARGO
 
+MOST = 40
+"""Episodes that are not valid, of which the report says why."""
 PROTOCOL, BLOCKED = "evaluation_protocol.json", "DATA_BLOCKER_REPORT.md"
 CONTROLS = (
     "chronological or episode-disjoint splits; windows are never shuffled between the parts",
@@ -111,5 +114,8 @@ def report(facts: Mapping[str, Any]) -> str:
         f"| {item['condition']} | {item['needed']:g} | {item['found']} | {'yes' if item['met'] else '**no**'} |"
         for item in conditions(facts)
     ]
+    not_valid = [f"{name}: {why}" for name, why in facts.get("not_valid", {}).items()]
+    if not_valid:
+        lines += ["", f"Episodes that are not valid: {some(not_valid, show=MOST, sentences=True)}."]
     lines += ["", f"Artefacts are marked `{facts['artefacts']}`.", ""]
     return "\n".join(lines)

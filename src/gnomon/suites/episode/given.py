@@ -41,11 +41,14 @@ from gnomon.intake.sources import Source
 from gnomon.intake.text import is_list
 from gnomon.suites.episode.folders import EXAMPLE, LABELS, plain
 from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.ignored import Ignored
 from gnomon.suites.episode.tasks.declared import TASKS
 
 COLUMNS = ("task", "sample", "label")
 STORED = "prediction"
 """The column of labels in the table of a run, whose vectors are beside it as ``TASK.npz``."""
+RUN_COLUMNS = ("episode", "segment", "truth", "value")
+"""Other columns of that table, which say nothing of the answers."""
 ARRAYS = ("samples", "values")
 SEPARATOR = "|"
 """Between the names of a set of objects."""
@@ -59,6 +62,8 @@ class Told:
     labels: Mapping[str, str]
     rows: Mapping[str, int]
     values: Array
+    ignored: Ignored | None = None
+    """Columns or arrays of the file that are not read."""
 
     @property
     def samples(self) -> list[str]:
@@ -138,9 +143,10 @@ def _arrays() -> set[str]:
 
 def _labelled(source: Source) -> dict[str, Told]:
     """Read a table of labels."""
-    where = source.where
+    where, known = source.where, set(COLUMNS)
     table = table_of(source.content, text=(*COLUMNS, STORED), name=source.name)
     if "label" not in table.column_names and STORED in table.column_names and "task" in table.column_names:
+        known |= set(RUN_COLUMNS)
         table = table.rename_columns(["label" if name == STORED else name for name in table.column_names])
         vectors = [name for name, task in TASKS.items() if form(task.kind) == "vectors"]
         kept = pc.invert(pc.is_in(table["task"].cast(pa.string()), value_set=pa.array(vectors)))
@@ -167,7 +173,8 @@ def _labelled(source: Source) -> dict[str, Told]:
     for task in found:
         if form(TASKS[task].kind) == "vectors":
             raise InputError(f"{where}: {task} is answered by vectors, not by labels; give {task}.npz in a folder")
-    return {task: Told(where, labels, {}, np.zeros((0, 0))) for task, labels in found.items()}
+    ignored = Ignored(where, tuple(name for name in table.column_names if name not in known), table.num_rows)
+    return {task: Told(where, labels, {}, np.zeros((0, 0)), ignored) for task, labels in found.items()}
 
 
 def _vectors(task: str, part: Any, where: str) -> Told:
@@ -197,7 +204,8 @@ def _vectors(task: str, part: Any, where: str) -> Told:
     if len(bad):
         named = some([ids[row] for row in bad[:5]], len(bad))
         raise InputError(f"{where}: values that are not finite for samples {named}; give numbers")
-    return Told(where, {}, {name: row for row, name in enumerate(ids)}, values)
+    ignored = Ignored(where, tuple(name for name in arrays if name not in ARRAYS), len(ids))
+    return Told(where, {}, {name: row for row, name in enumerate(ids)}, values, ignored)
 
 
 def _by_vectors(task: str, where: str) -> None:

@@ -12,6 +12,10 @@ from gnomon.core.samples import Samples
 from gnomon.core.tallies import natural_key
 from gnomon.suites.episode import audited, systems
 from gnomon.suites.episode import protocol as rules
+from gnomon.suites.episode.episode import Episode
+from gnomon.suites.episode.features.computing import LEFT_OUT
+from gnomon.suites.episode.ignored import episode_findings
+from gnomon.suites.episode.layout import Place
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import DISJOINT, PURGED
@@ -50,6 +54,8 @@ class Ground:
     """By episode: coverage of the blocks, and why some are masked."""
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Episodes that were given and cannot be used, and why."""
+    lacking: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """By episode: streams that its files lack, whatever the tasks read, and why."""
 
     @staticmethod
     def of(
@@ -57,6 +63,7 @@ class Ground:
         variant: str,
         tasks: Mapping[str, Outline],
         look: Callable[[str], Mapping[str, TaskData]],
+        places: Sequence[Place],
         content: Mapping[str, str],
         simulated: Sequence[str],
         split: Mapping[str, Any],
@@ -75,10 +82,34 @@ class Ground:
             content=dict(content),
             simulated=tuple(simulated),
             look=look,
-            findings=(*_left_out(left_out or {}), *_about(tasks, simulated), *_masked(streams)),
+            findings=(
+                *_left_out(left_out or {}),
+                *_about(tasks, simulated),
+                *_masked(streams),
+                *episode_findings(places),
+            ),
             streams=dict(streams),
             left_out=dict(left_out or {}),
+            lacking={place.id: lacking_streams(place) for place in places},
         )
+
+    @property
+    def not_valid(self) -> dict[str, str]:
+        """Episodes that are not valid, and why: simulated, or without a stream, or with one in which nothing is valid.
+
+        What was left out on request, or was not read for the tasks that were asked for, says nothing of the files.
+        """
+        found = {}
+        for name in self.content:
+            reasons = ["simulated"] if name in self.simulated else []
+            reasons += [f"no {stream} ({why})" for stream, why in self.lacking.get(name, {}).items()]
+            one = self.streams.get(name, {"coverage": {}, "masked": {}})
+            empty = [block for block, share in one["coverage"].items() if not share]
+            if not self.lacking.get(name):
+                reasons += [f"nothing valid in {block}" for block in empty if one["masked"].get(block) != LEFT_OUT]
+            if reasons:
+                found[name] = "; ".join(reasons)
+        return found
 
     def holding(self, data: Mapping[str, TaskData], *, trained: bool) -> Ground:
         """Return the ground with the samples themselves; without training there is no split to audit."""
@@ -95,6 +126,12 @@ class Ground:
     def tested(self) -> set[str]:
         """Episodes with a test sample."""
         return _tested(self.tasks)
+
+
+def lacking_streams(place: Place) -> dict[str, str]:
+    """Return the streams of the layout that the files of an episode lack, and why; only names and shapes are read."""
+    with Episode.open(place) as episode:
+        return {name: why.replace(f"{episode.folder}/", "") for name, why in episode.streams.items() if why}
 
 
 def outlines(data: Mapping[str, TaskData]) -> dict[str, Outline]:

@@ -26,18 +26,20 @@ from gnomon.intake.sources import systems
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.episode import cells, exhibits, layout
-from gnomon.suites.episode.answers import Answers
+from gnomon.suites.episode.answers import JOINTS, Answers
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.folders import sharded
 from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
+from gnomon.suites.episode.ignored import answer_findings
 from gnomon.suites.episode.options import ScoreOptions
+from gnomon.suites.episode.plausible import LARGEST_ANSWER_M, check_size
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
 from gnomon.suites.episode.scoring import evaluation
-from gnomon.suites.episode.tasks.data import Recorded
-from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.data import SIDES, Recorded
+from gnomon.suites.episode.tasks.declared import FORECAST, TASKS
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST
@@ -107,6 +109,7 @@ def ground_of(
         variant=options.variant,
         tasks=tasks,
         look=look,
+        places=places,
         content={place.id: layout.content(place) for place in places},
         simulated=[place.id for place in places if generated(place)],
         split=split,
@@ -168,6 +171,7 @@ def _evaluated(
             findings=(
                 *ground.findings,
                 *findings(ground, where, given.tasks, {task: one.classes for task, one in answers.items()}, lost),
+                *answer_findings(told.ignored for told in given.tasks.values()),
             ),
         ),
         given.source.name,
@@ -210,13 +214,17 @@ def answered(told: Told, data: TaskData, missing: str) -> Answers:
         return _placed(told, data, ids)
     sets = data.task.kind == "multilabel"
     lost = [name for name in ids if name not in told.labels or not (sets or told.labels[name])]
-    _allowed(told, data, lost, missing)
+    if lost and missing == "error":
+        raise InputError(
+            f"{told.where}: no label for samples of {data.task.name}: {some(lost)}; add them, or choose --missing wrong"
+        )
     facts = {"missing": len(lost)} if lost else {}
     labels = [told.labels.get(name, "") for name in ids]
     if sets:
         names = [frozenset(part.strip() for part in label.split(SEPARATOR)) - {""} for label in labels]
         known = tuple(sorted(frozenset().union(*names)))
-        return Answers(data.task, ids, multi_hot(names, known), known, facts)
+        given = np.array([name in told.labels for name in ids], dtype=np.bool_) if lost else None
+        return Answers(data.task, ids, multi_hot(names, known), known, facts, given)
     known = tuple(sorted({*labels} - {""}))
     wrong = [label for label in known if data.task.classes and label not in data.task.classes]
     if wrong:
@@ -233,25 +241,12 @@ def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
         raise InputError(
             f"{told.where}: {data.task.name}: expected vectors of {wide:,} numbers, but got {told.values.shape[1]:,}"
         )
+    if data.task.name == FORECAST and len(told.values):
+        hands = told.values.reshape(-1, JOINTS // len(SIDES), 3)
+        check_size(f"{told.where}: {FORECAST}: hands", hands, (0.0, LARGEST_ANSWER_M))
     rows = [told.rows[name] for name in ids]
     values = told.values if rows == list(range(len(told.values))) else told.values[rows]
     return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
-
-
-def _allowed(told: Told, data: TaskData, lost: Sequence[str], missing: str) -> None:
-    """Refuse samples without a label, unless they are to count as wrong and can."""
-    if lost and missing == "error":
-        raise InputError(
-            f"{told.where}: no label for samples of {data.task.name}: {some(lost)}; add them, or choose --missing wrong"
-        )
-    if data.task.kind == "multilabel":
-        place = {name: row for row, name in enumerate(data.ids)}
-        empty = [name for name in lost if not data.sets[place[name]]]
-        if empty:
-            raise InputError(
-                f"{told.where}: {data.task.name}: no row for samples that no object is named in, where nothing is the "
-                f"right answer and cannot count as wrong: {some(empty)}; add them"
-            )
 
 
 def findings(

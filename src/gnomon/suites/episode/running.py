@@ -34,6 +34,7 @@ from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
 from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
+from gnomon.suites.episode.plausible import check_plausible
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, DISJOINT, held_out
@@ -135,11 +136,12 @@ def whole(places: Sequence[layout.Place]) -> None:
 
 
 def fault_of(place: layout.Place) -> str:
-    """Say why an episode cannot be used at all; empty where it can. Reads names, shapes, times and the caption."""
+    """Say why an episode cannot be used at all; empty where it can. Reads shapes, times, bodies and the caption."""
     try:
         with Episode.open(place) as episode:
             if episode.n_frames < blocks.LENGTH:
                 return f"{episode.n_frames} frames, but a window has {blocks.LENGTH}"
+            check_plausible(episode)
             if not episode.streams["caption"]:
                 episode.frame_labels()
             return "" if len(episode.times_ns) else "no frames"
@@ -307,6 +309,7 @@ def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> Ground:
         variant=variant,
         tasks=tasks,
         look=lambda _: data,
+        places=work.places,
         content=work.content,
         simulated=marked,
         split=split,

@@ -161,8 +161,8 @@ def _facts(
     """Return what a run records, and what its claims are judged by."""
     apart = int(ground.split.get("name") == DISJOINT)
     given = len(ground.content)
-    whole = [name for name, one in ground.streams.items() if one["coverage"] and min(one["coverage"].values()) > 0]
-    valid = len(set(whole) - set(ground.simulated))
+    not_valid = ground.not_valid
+    valid = given - len(not_valid)
     answered = int(bool(answers))
     tasks = {}
     for name, outline in ground.tasks.items():
@@ -179,6 +179,7 @@ def _facts(
         "tasks": tasks,
         "episodes": given,
         "valid_episodes": valid,
+        "not_valid": not_valid,
         "test_episodes": sorted(ground.tested),
         "episodes_apart": apart,
         "held_out_evaluation": apart * answered,
@@ -267,10 +268,13 @@ def _by_class(done: Mapping[str, Tallied]) -> dict[str, bytes]:
             if not name.startswith("episode_"):
                 continue
             total = tallies.total()
-            for label, tp, truth, predicted in zip(
-                total.axes["class"], *(total[key].tolist() for key in ("tp", "truth", "predicted")), strict=True
+            missing = of_task(TASKS[task])[0].missing(total)  # type: ignore[attr-defined]
+            more = np.broadcast_to(missing.of_each, total["tp"].shape)
+            columns = [*(total[key] for key in ("tp", "truth", "predicted")), more]
+            for label, tp, truth, predicted, lost in zip(
+                total.axes["class"], *(column.tolist() for column in columns), strict=True
             ):
-                ratio = [_ratio(tp, predicted), _ratio(tp, truth), _ratio(2 * tp, truth + predicted)]
+                ratio = [_ratio(tp, predicted + lost), _ratio(tp, truth), _ratio(2 * tp, truth + predicted + lost)]
                 classes.append([task, label, truth, predicted, tp, *ratio])
         if TASKS[task].kind in ("label", "binary", "pair"):
             pairs += [[task, *own] for own in _pairs(one.rows)]

@@ -7,7 +7,7 @@ what training samples read, as in ``strict``, the tallies without such samples a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,8 @@ def _tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
     overlap = {fact["task"] for fact in facts if fact["left_out"]}
     made = [part if part.facts["task"] in overlap else _without_clear(part) for part in made]
     whole_part = parts.folded(made) if made else Part(Roster((), (), {"episode": ()}, "episode"), {})
-    parts.write(replace(whole_part, facts={"tasks": facts, "lost": lost}), out)
+    ignored = [asdict(one.ignored) for one in told.values() if one.ignored is not None]
+    parts.write(replace(whole_part, facts={"tasks": facts, "lost": lost, "ignored": ignored}), out)
     pq.write_table(pa.concat_tables(rows) if rows else table(), out / ROWS)
 
 

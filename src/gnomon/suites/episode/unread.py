@@ -30,6 +30,7 @@ from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.windows import starts
 from gnomon.suites.episode.frames import Points, Poses
 from gnomon.suites.episode.layout import Place
+from gnomon.suites.episode.plausible import check_plausible
 from gnomon.suites.episode.tasks.data import SIDES, Recorded, Table
 
 Load = Callable[[Sequence[str]], Mapping[str, Array]]
@@ -49,6 +50,7 @@ def opened(place: Place, folder: Path, features: Callable[[], Table] | None = No
         return found
 
     with Episode.open(place) as episode:
+        check_plausible(episode)
         name, n_frames, labels = episode.id, episode.n_frames, labels_of(episode)
     return Unread(name, n_frames, labels, load, None if features is None else features(), folder)
 

@@ -32,7 +32,8 @@ jackknife leaves one subject of one dataset out at a time; against the stratifie
 :mod:`gnomon.inference.composites` its variance is larger by at most about (G - 1) / G over (g - 1) / g, with g subjects
 in the smallest dataset and G in all.
 
-Undefined cases: no window of the dataset was scored under the metric; for a mean, of any of its datasets.
+Undefined cases: no window of the dataset was scored under the metric; for a mean, of any of its datasets. Where answers
+are missing, macro-F1 over the union of classes.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ from gnomon.core.signals import Labels
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 from gnomon.measures import averaging
 from gnomon.measures.averaging import Average, ClassSet
-from gnomon.measures.classification import F1, LAYOUT, Accuracy, tally_cases
+from gnomon.measures.classification import F1, LAYOUT, Accuracy, missing_of, tally_cases
 
 METRICS = ("zs-open", "zs-closed", "sup-1", "sup-10")
 RATES: Mapping[str, float] = {"sup-1": 0.01, "sup-10": 0.1}
@@ -307,10 +308,19 @@ class MeanF1(_OverDatasets):
         kept = [None] * len(totals.axes["dataset"]) if frozen is None else list(frozen)
         return _mean(
             [
-                averaging.averaged("f1", self.average, part, own, self.classes, 0)
+                averaging.averaged("f1", self.average, part, own, self.classes, 0, missing_of(part))
                 for part, own in zip(self.parts(totals), kept, strict=True)
             ]
         )
+
+    def why(self, totals: Totals) -> str:
+        """Name the datasets without a window, or the first that misses answers which no mean can count."""
+        if totals["n"].all():
+            for name, part in zip(totals.axes["dataset"], self.parts(totals), strict=True):
+                if bool(averaging.depends_on_missing("f1", self.average, part, self.classes, missing_of(part))):
+                    reason = averaging.why_undefined("f1", self.average, part, self.classes, missing_of(part))
+                    return f"{name}: {reason}" if name else reason
+        return super().why(totals)
 
 
 def spread(counted: Tallies, dataset: Array, datasets: Sequence[str]) -> Tallies:

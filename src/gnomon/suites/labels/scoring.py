@@ -174,7 +174,8 @@ def _tally_labels(truth: files.Truth, predictions: files.Aligned, case: Array, n
 
 def _tally_sets(truth: files.Truth, predictions: files.Aligned, case: Array, n_cases: int, kept: Array) -> Tallied:
     true, predicted = files.sets_of(truth.labels), files.sets_of(predictions.labels)
-    a, b = LabelSets(true.members[kept], true.classes), LabelSets(predicted.members[kept], predicted.classes)
+    a = LabelSets(true.members[kept], true.classes)
+    b = LabelSets(predicted.members[kept], predicted.classes, predictions.given[kept])
     return {"multilabel": multilabel.tally_cases(a, b, case, n_cases)}, {}, true.classes, predicted.classes
 
 

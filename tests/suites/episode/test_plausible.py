@@ -1,0 +1,141 @@
+"""Episodes that cannot be what they say: other units, times that go backwards, frames that were shuffled."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+h5py = pytest.importorskip("h5py")
+
+import gnomon  # noqa: E402
+from gnomon.core.errors import InputError  # noqa: E402
+from gnomon.suites.episode.layout import Place  # noqa: E402
+from gnomon.suites.episode.running import fault_of  # noqa: E402
+from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
+
+FRAMES = 300
+FORECAST, TASK = "hand_trajectory_forecast", "transition_detection"
+BODY, CAMERA = "full_body_mocap/keypoints", "slam/trans_xyz"
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    """The annotation of an episode, without depth and videos, that is as it should be."""
+    folder = tmp_path_factory.mktemp("template") / "session_000" / "ep0"
+    folder.mkdir(parents=True)
+    request = Request(5, 0, FRAMES, 16, False)
+    with h5py.File(folder / "annotation.hdf5", "w") as file:
+        for name, values in datasets(request, act_out(request)).items():
+            file[name] = values
+    return folder
+
+
+@pytest.fixture
+def changed(template, tmp_path):
+    """Change some datasets of a copy."""
+    place = tmp_path / "session_000" / "ep0"
+    place.mkdir(parents=True)
+    shutil.copy(template / "annotation.hdf5", place)
+
+    def change(**made):
+        with h5py.File(place / "annotation.hdf5", "a") as file:
+            for name, how in made.items():
+                values = how(file[name][()])
+                del file[name]
+                file[name] = values
+        return Place("session_000/ep0", place)
+
+    return change
+
+
+def swapped(values):
+    values[[7, 8]] = values[[8, 7]]
+    return values
+
+
+def shuffled(values):
+    return np.random.default_rng(0).permutation(values)
+
+
+def wandering(values):
+    """The same body on a path through a large room."""
+    path = np.cumsum(np.full((len(values), 3), [0.05, 0.02, 0.0]), axis=0)
+    return values + (path[:, None] if values.ndim == 3 else path)
+
+
+def test_an_episode_as_it_should_be_has_no_fault(changed):
+    assert fault_of(changed()) == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "factor", "message"),
+    [
+        (
+            BODY,
+            1000,
+            r"full_body_mocap/keypoints: 1\d{3} m from end to end \(median over 300 frames\), expected 0.1 to",
+        ),
+        (BODY, 0.001, "full_body_mocap/keypoints: 0.001.* m from end to end .*these look like kilometres"),
+        ("hand_mocap/left_joints_3d", 1000, r"left_joints_3d: 1\d\d\..* m from .* 0.02 to 1.0 m; .*millimetres"),
+        (CAMERA, 1000, r"the camera is .* m from the pelvis \(median over 300 frames\), expected at most 5.0 m"),
+    ],
+)
+def test_sizes_that_no_person_has_are_refused(changed, name, factor, message):
+    place = changed(**{name: lambda values: values * factor})
+    fault = fault_of(place)
+    with pytest.raises(InputError, match=message):
+        raise InputError(fault)
+    data = os.fspath(place.folder.parent.parent)
+    with pytest.raises(InputError, match=message):
+        gnomon.run("episode", episodes=(data,), systems=("random",), tasks=(TASK,))
+    table = {"task": [TASK], "sample": ["session_000/ep0/215"], "label": ["boundary"]}
+    with pytest.raises(InputError, match=message):
+        gnomon.score("episode", (data,), {"mine": table}, missing="wrong")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("video/device_timestamp", r"/video/device_timestamp: times do not rise at frame 8: \d+ ns after \d+ ns"),
+        (
+            "imu/device_timestamp_ns",
+            r"imu/device_timestamp_ns: goes backwards at row 8: \d+ after \d+, expected values",
+        ),
+        ("imu/keyframe_indices", r"imu/keyframe_indices: goes backwards at row 8: \d+ after \d+, expected values"),
+        ("slam/frame_names", r"slam/frame_names: goes backwards at row 8: \d+ after \d+, expected values"),
+    ],
+)
+def test_times_that_go_backwards_are_refused(changed, name, message):
+    with pytest.raises(InputError, match=message):
+        raise InputError(fault_of(changed(**{name: swapped})))
+
+
+def test_shuffled_frames_are_refused(changed):
+    """A body that walks through a room is followed; the same frames in another order are not."""
+    assert "from the pelvis" in fault_of(changed(**{BODY: wandering}))  # the camera stayed where it was
+    fault = fault_of(changed(**{BODY: shuffled}))
+    assert "full_body_mocap/keypoints: consecutive frames are" in fault
+    assert "they are not in the order of their times" in fault
+
+
+def test_an_episode_in_other_units_can_be_left_out(changed, template, tmp_path):
+    changed(**{BODY: lambda values: values * 1000})
+    shutil.copytree(template, tmp_path / "session_001" / "ep0")
+    given = {"episodes": (os.fspath(tmp_path),), "systems": ("random",), "tasks": (TASK,)}
+    (run,) = gnomon.run("episode", **given, bad="skip").runs
+    assert "give metres; these look like millimetres" in run.manifest["facts"]["left_out"]["session_000/ep0"]
+
+
+def test_predicted_hands_in_millimetres_are_refused(template, tmp_path):
+    data = os.fspath(template.parent.parent)
+    given = {"episodes": (data,), "systems": ("persistence",), "tasks": (FORECAST,), "out": os.fspath(tmp_path)}
+    (run,) = gnomon.run("episode", **given).runs
+    with np.load(run.path / f"{FORECAST}.npz") as file:
+        answers = {name: file[name] for name in ("samples", "values")}
+    gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
+    answers["values"] = answers["values"] * 1000
+    with pytest.raises(InputError, match=r"hands: 1\d\d\.\d m from end to end .*expected 0.0 to 10.0 m; give metres"):
+        gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
