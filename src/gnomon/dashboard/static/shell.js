@@ -86,6 +86,9 @@ export function element(name, { text, children = [], ...attributes } = {}) {
 }
 
 wear(stored());
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) wear(stored()); // another page may have changed it meanwhile
+});
 document.getElementById("theme")?.addEventListener("click", turn);
 document.getElementById("keys-close")?.addEventListener("click", () => document.getElementById("keys").close());
 document.getElementById("keys-open")?.addEventListener("click", () => document.getElementById("keys").showModal());
