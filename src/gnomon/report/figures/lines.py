@@ -6,7 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gnomon.report.figures.style import DASHES, PALETTE, SMALL, WIDTH, Spec, at, named, span, values, whole
+from gnomon.report.figures.style import (
+    DASHES,
+    PALETTE,
+    SMALL,
+    WIDTH,
+    Spec,
+    along,
+    at,
+    named,
+    span,
+    ticks,
+    values,
+    whole,
+)
 
 PLOT = WIDTH - 70
 HEIGHT = 240
@@ -22,12 +35,8 @@ def curves(data: Mapping[str, Any]) -> Spec:
     y_all = [float(y) for own in series for y in own["y"] if math.isfinite(y)]
     logarithmic = bool(y_all) and min(y_all) > 0 and max(y_all) / min(y_all) >= FACTOR
     across = [min(x_all), max(x_all)] if x_all and min(x_all) < max(x_all) else span(x_all)
-    x = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": across, "range": [0, PLOT], "nice": False, "zero": False},
-        "axis": {"title": named(data["x"], 40), "grid": False, "tickCount": 8, "format": ".6~g", **_whole(x_all)},
-    }
+    whole_numbers = all(float(place).is_integer() for place in x_all)
+    x = along("x", across, named(data["x"], 40), PLOT, grid=False, **ticks(across, PLOT, 9, whole_numbers))
     scale: Spec = {"nice": False, "zero": False}
     scale |= {"type": "log", "domain": [min(y_all), max(y_all)]} if logarithmic else {"domain": span(y_all)}
     y = {
@@ -45,11 +54,6 @@ def curves(data: Mapping[str, Any]) -> Spec:
         layers.append({"data": values(points), "mark": mark, "encoding": {"x": x, "y": y}})
     layers += _key(series)
     return whole(PLOT, HEIGHT, layers)
-
-
-def _whole(places: Sequence[float]) -> Spec:
-    """Keep ticks on whole numbers where there are no others."""
-    return {"tickMinStep": 1} if all(float(place).is_integer() for place in places) else {}
 
 
 def _plain(value: float, logarithmic: bool) -> bool:
