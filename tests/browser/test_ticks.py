@@ -25,24 +25,36 @@ RANGES = {
     "far": (1_000_000.1, 1_000_000.9),
 }
 """Values that figures are drawn of."""
-OVERLAPS = """() => {
+OVERLAPS = r"""() => {
   const found = [];
   for (const svg of document.querySelectorAll("svg")) {
-    const boxes = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() && !turned(text))
-      .map((text) => ({ text: text.textContent, box: text.getBoundingClientRect() }));
+    const texts = [...svg.querySelectorAll("text")].filter((text) => text.textContent.trim() && !slanted(text));
+    const lines = svg.querySelectorAll("line[stroke-width='2.5']");
+    const boxes = [...texts, ...lines].map((item) => ({ text: item.textContent, box: item.getBoundingClientRect() }));
     boxes.forEach((one, place) => boxes.slice(place + 1).forEach((other) => {
       const [a, b] = [one.box, other.box];
       const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
       const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-      if (across > 0.5 && down > Math.min(a.height, b.height) / 4) {
+      if (across > 0.5 && down >= Math.min(a.height, b.height) / 4) {
         found.push(`${svg.parentNode.id}: ${one.text} | ${other.text}`);
       }
     }));
   }
   return found;
-  function turned(text) { return text.getAttribute("transform")?.includes("rotate(") ?? false; }
+  function slanted(text) { return /rotate\((-45|315)/.test(text.getAttribute("transform")); }
 }"""
-"""Pairs of level texts of a figure whose boxes overlap."""
+"""Pairs of texts of a figure (and of the lines of a key) whose boxes overlap; slanted names have boxes of no use."""
+
+
+SLANTED = r"""() => {
+  const found = {};
+  for (const text of document.querySelectorAll("svg text")) {
+    const place = /translate\(([-\d.]+),[-\d.]+\) rotate\((-45|315)/.exec(text.getAttribute("transform"));
+    if (place) (found[text.closest(".figure").id] ??= []).push(Number(place[1]));
+  }
+  return found;
+}"""
+"""Where names at 45 degrees begin, in pixels of their figure."""
 
 
 def views(low, high):
@@ -85,6 +97,7 @@ def others():
     return {
         "ranks": {"ranks": ranks, "distance": 3.2, "cliques": [names[:9], names[5:20]], "alpha": 0.05},
         "matrix": {"labels": names[:12], "predicted": names[:12], "counts": counts},
+        "heat": {"rows": names[:3], "columns": [*names, *names], "values": [[1.0] * 60] * 3, "unit": "mm"},
         "bars": {"bars": [{"label": name, "parts": parts, "text": text} for name in names[:4]], "right": ["TP"]},
     }
 
@@ -118,7 +131,12 @@ def test_texts_of_figures_do_not_overlap(opened, drawn, width):
     page = opened(width)
     page.goto(Path(drawn).as_uri())
     assert page.locator("svg text").count() > 500
+    assert page.locator("line[stroke-width='2.5']").count() == 5 * len(RANGES)
     assert page.evaluate(OVERLAPS) == []
+    for place in page.evaluate(SLANTED).values():
+        assert (
+            np.diff(np.sort(place)).min() * np.sin(np.pi / 4) >= 12 - 1e-6
+        )  # between their lines, the size of letters
 
 
 WRITTEN = """() => {

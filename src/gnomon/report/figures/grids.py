@@ -189,7 +189,7 @@ def _key(low: float, most: float, colour: str, unit: str, height: int) -> list[S
 
 
 def _fitting(text: str, wide: float, high: float) -> str:
-    return text if len(text) * WIDE <= wide - 2 and high >= 13 else ""
+    return text if len(text) * WIDE <= wide - 6 and high >= 13 else ""
 
 
 def _count(count: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from gnomon.report.figures.style import (
     DASHES,
+    LETTER,
     PALETTE,
     SMALL,
     WIDTH,
@@ -26,6 +27,10 @@ HEIGHT = 240
 FACTOR = 50
 """From this factor between largest and smallest value on the scale is logarithmic."""
 COLUMNS = 2
+LINE, GAP = 34, 8
+"""Pixels of the short line before the name of a series, and between it and what stands beside it."""
+NAME = int((PLOT / COLUMNS - LINE - 2 * GAP) / (LETTER * SMALL))
+"""Letters of the name of a series."""
 
 
 def curves(data: Mapping[str, Any]) -> Spec:
@@ -43,7 +48,7 @@ def curves(data: Mapping[str, Any]) -> Spec:
         "field": "y",
         "type": "quantitative",
         "scale": scale,
-        "axis": {"title": named(data["y"], 40), "grid": True, "tickCount": 5, "format": ".3~g"},
+        "axis": {"title": named(data["y"], 40), "grid": True, "tickCount": 5, "format": ".3~g", "titlePadding": 14},
     }
     layers: list[Spec] = []
     for place, own in enumerate(series):
@@ -73,14 +78,14 @@ def _key(series: Sequence[Mapping[str, Any]]) -> list[Spec]:
         spot = {"x": at("x"), "y": at("y")}
         layers.append(
             {
-                "data": values([{"x": left, "x2": left + 34, "y": top}]),
+                "data": values([{"x": left, "x2": left + LINE, "y": top}]),
                 "mark": line,
                 "encoding": {**spot, "x2": {"field": "x2"}},
             }
         )
         layers.append(
             {
-                "data": values([{"x": left + 42, "y": top, "label": named(own["name"], 38)}]),
+                "data": values([{"x": left + LINE + GAP, "y": top, "label": named(own["name"], NAME)}]),
                 "mark": {"type": "text", "align": "left", "baseline": "middle", "fontSize": SMALL},
                 "encoding": {**spot, "text": {"field": "label", "type": "nominal"}},
             }
