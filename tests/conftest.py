@@ -5,6 +5,7 @@ import os
 import shutil
 from collections import Counter
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import settings
@@ -33,9 +34,39 @@ def pytest_xdist_make_scheduler(config, log):
     return Scheduling(config, log)
 
 
+SIZES = {"wide": {"width": 1280, "height": 900}, "narrow": {"width": 390, "height": 844}}
+"""Sizes of a browser's window by name."""
+
+
+class Watch:
+    """Records what the pages of one browser context complain about, and which hosts they ask."""
+
+    def __init__(self, context):
+        self.errors, self.hosts = [], set()
+        self.expected = ()
+        """Parts of complaints that a test provokes."""
+        context.on("console", self._console)
+        context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        context.on("request", lambda request: self.hosts.add(urlsplit(request.url).hostname))
+
+    def _console(self, message):
+        if message.type in ("error", "warning"):
+            self.errors.append(message.text)
+
+    def check(self):
+        """Fail on any uncaught error, console error or warning that is not expected, and on any other host."""
+        unexpected = [text for text in self.errors if not any(word in text for word in self.expected)]
+        assert not unexpected, unexpected
+        elsewhere = self.hosts - {"127.0.0.1", "localhost", None, ""}
+        assert not elsewhere, f"pages asked {elsewhere}"
+
+
 @pytest.fixture(scope="session")
-def chromium():
-    """A headless Chromium: one for all tests of a process, as Playwright drives one at a time."""
+def chromium_process():
+    """A headless Chromium: one for all tests of a process, as Playwright drives one at a time.
+
+    Tests open pages by ``opened``, which watches them.
+    """
     from acceptance.browsing import FLAGS, program
 
     api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (extra test)")
@@ -46,6 +77,33 @@ def chromium():
         browser = driver.chromium.launch(executable_path=path, args=list(FLAGS))
         yield browser
         browser.close()
+
+
+@pytest.fixture
+def opened(chromium_process):
+    """A function that opens a page: ``opened("narrow", dark=True)`` or ``opened(360)``, the width in pixels.
+
+    Every browser test opens its pages here: the test fails where a page throws an error that nothing catches, writes an
+    error or a warning to the console, or asks another host for anything.
+    """
+    made = []
+
+    def open_page(size="wide", dark=False, **more):
+        viewport = SIZES[size] if isinstance(size, str) else {"width": size, "height": 900}
+        context = chromium_process.new_context(
+            viewport=viewport, color_scheme="dark" if dark else "light", reduced_motion="reduce", **more
+        )
+        watch = Watch(context)
+        page = context.new_page()
+        page.watch = watch
+        made.append((context, watch))
+        return page
+
+    yield open_page
+    for context, _ in made:
+        context.close()
+    for _, watch in made:
+        watch.check()
 
 
 @pytest.fixture

@@ -261,6 +261,8 @@ def test_runs_appear_while_the_list_is_open(opened, tmp_path):
         page.watch.expected = ("ERR_INCOMPLETE_CHUNKED_ENCODING", "ERR_CONNECTION_REFUSED")  # when the server ends
         page.goto(server.address)
         assert page.locator("h1", has_text="No runs here yet").is_visible()
+        for name in ("pagehide", "pageshow"):  # left, kept by the browser, and shown again
+            page.evaluate(f"window.dispatchEvent(new PageTransitionEvent('{name}', {{ persisted: true }}))")
         truth, answers = files / "truth.csv", files / "predictions.csv"
         gnomon("score", "labels", "--truth", truth, "--predictions", answers, "--out", folder, cwd=tmp_path)
         page.locator("table.runs tbody tr").wait_for(timeout=WAIT)

@@ -307,15 +307,7 @@ def test_two_fingers_zoom_and_one_pans(site):
 
 def test_a_click_on_an_error_goes_to_it(site):
     page = site(timeline())
-    place = page.evaluate(
-        """async () => {
-          const { laid } = await import("/static/timeline_layout.js");
-          const width = document.querySelector(".timeline-view").clientWidth;
-          const { rows, box } = laid(window.view.data, new Set(), width);
-          return [box.x + box.width * 0.31, rows[2].y + 10];
-        }"""
-    )
-    page.locator(".timeline-lanes").click(position={"x": place[0], "y": place[1]})
+    page.locator(".timeline-lanes").click(position=spot(page, 2, 31.0))
     assert status(page).startswith("Us underfill at the start, running, 30.0 s – 32.0 s")
 
 
@@ -350,11 +342,55 @@ def test_the_strip_brushes(site):
     assert span(page) == pytest.approx((20, 40), abs=0.5)
 
 
-def test_pointing_says_what_is_there(site):
+def zoned():
+    """The timeline with a lane of zones."""
+    data = timeline()
+    zones = (np.array([0.0, 50.0]), np.array([50.0, 100.0]), np.array([0, 1]))
+    return {**data, "zones": ["training", "test"], "lanes": [*data["lanes"], lanes.lane("part", "", "zones", zones)]}
+
+
+def spot(page, row, t):
+    """Return where a moment between 0 and 100 s is on a row, in pixels of the canvas."""
+    return page.evaluate(
+        """async ([row, t]) => {
+          const { laid } = await import("/static/timeline_layout.js");
+          const width = document.querySelector(".timeline-view").clientWidth;
+          const { rows, box } = laid(window.view.data, new Set(), width);
+          return { x: box.x + (box.width * t) / 100, y: rows[row].y + rows[row].height / 2 };
+        }""",
+        [row, t],
+    )
+
+
+POINTED = [
+    (0, 15.0, "walking, 10 s – 20 s (10 s), truth", "grab"),
+    (0, 25.0, "nothing, truth", "grab"),
+    (1, 40.0, "running, 32 s – 50 s (18 s), mine: returned", "grab"),
+    (1, 15.0, "nothing, mine: returned", "grab"),
+    (2, 15.0, "D deletion, walking, 10 s – 20 s (10 s), mine", "pointer"),
+    (2, 40.0, "TP right, running, 32 s – 50 s (18 s), mine", "grab"),
+    (3, 75.0, "test, 50 s – 1:40 (50 s), part", "grab"),
+    (4, 40.0, "accel x", "grab"),
+]
+"""Rows (truth, returned, errors, zones, signal), a moment, what is said of it, and the cursor; by hand."""
+
+
+@pytest.mark.parametrize("size", ["wide", "narrow"])
+def test_pointing_at_a_segment_of_every_kind_says_what_it_is(site, size):
+    page = site(zoned(), size=size)
+    canvas = page.locator(".timeline-lanes")
+    for row, t, said, cursor in POINTED:
+        canvas.hover(position=spot(page, row, t))
+        assert said in status(page)
+        assert canvas.evaluate("canvas => canvas.style.cursor") == cursor
+        canvas.click(position=spot(page, row, t))
+        assert said in status(page)
+
+
+def test_pointing_uses_the_clock(site):
     page = site(timeline(clock="2012-05-16T09:00:00-08:00"))
-    page.locator(".timeline-lanes").hover(position={"x": 700, "y": 55})
-    assert "09:00:" in status(page)
-    assert "truth" in status(page)
+    page.locator(".timeline-lanes").hover(position=spot(page, 0, 15.0))
+    assert status(page) == "walking, 09:00:10 – 09:00:20 (10 s), truth"
 
 
 @pytest.mark.parametrize("size", ["wide", "narrow"])

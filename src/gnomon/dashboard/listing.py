@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from gnomon.core.errors import counted
 from gnomon.dashboard.library import Listed
 from gnomon.dashboard.shell import badge, message, spaced
 from gnomon.report.cells import show
@@ -21,7 +22,7 @@ SORTS: dict[str, tuple[str, Callable[[Entry], Any], bool]] = {
     "system": ("system", lambda entry: entry.system.lower(), False),
     "suite": ("suite", lambda entry: entry.suite, False),
     "variant": ("variant", lambda entry: entry.variant, False),
-    "value": ("headline", lambda entry: (entry.value is not None, entry.value or 0.0), True),
+    "value": ("headline", lambda entry: _by_headline(entry), False),
     "n": ("n", lambda entry: entry.n, True),
     "groups": ("groups", lambda entry: entry.groups, True),
 }
@@ -69,7 +70,19 @@ def chosen(runs: Sequence[Listed], asked: Asked) -> list[Listed]:
     found = [item for item in runs if item.entry is not None and _answers(item, item.entry, asked, words)]
     _, key, falling = SORTS[asked.sort]
     found.sort(key=lambda item: item.key)
+    if asked.sort == "value":  # groups keep their order and undefined values stay last when the order is turned
+        return sorted(found, key=lambda item: _by_headline(item.entry, asked.turned))  # type: ignore[arg-type]
     return sorted(found, key=lambda item: key(item.entry), reverse=falling != asked.turned)  # type: ignore[arg-type]
+
+
+def _by_headline(entry: Entry, worst_first: bool = False) -> tuple[str, str, str, bool, float]:
+    """Return the key that sorts by headline: values of different measures are not compared.
+
+    Runs are grouped by measure (name, suite, unit; in the order of names). Within a group the best comes first by the
+    direction of the measure, the largest where that is not known, and undefined values come last.
+    """
+    sign = 1.0 if (entry.direction() == "down") != worst_first else -1.0
+    return (entry.headline, entry.suite, entry.unit, entry.value is None, sign * (entry.value or 0.0))
 
 
 def _answers(item: Listed, entry: Entry, asked: Asked, words: Sequence[str]) -> bool:
@@ -116,6 +129,7 @@ def _filter(runs: Sequence[Listed], asked: Asked) -> Markup:
         method="get",
         role="search",
         cls="filter",
+        autocomplete="off",
     )
 
 
@@ -145,6 +159,7 @@ def _form(runs: Sequence[Listed], asked: Asked, others: bool) -> Markup:
         method="get",
         action="/together",
         id="choice",
+        autocomplete="off",
     )
 
 
@@ -157,7 +172,7 @@ def listed(runs: Sequence[Listed], asked: Asked, others: bool = False) -> list[M
     shown = found[start : start + PAGE]
     broken = [item for item in runs if item.entry is None]
     count = f"{len(found):,} of {len(runs) - len(broken):,} runs"
-    parts: list[Markup] = [tag("p", count, cls="count", role="status")]
+    parts: list[Markup] = [tag("p", count + _order(found, asked), cls="count", role="status")]
     parts.append(_table(shown, asked) if shown else _nothing())
     pages = -(-len(found) // PAGE)
     if pages > 1:
@@ -169,6 +184,17 @@ def listed(runs: Sequence[Listed], asked: Asked, others: bool = False) -> list[M
     if broken:
         parts.append(_broken(broken))
     return parts
+
+
+def _order(found: Sequence[Listed], asked: Asked) -> str:
+    """Return the rule by which the headline sorts, where it does."""
+    entries = [item.entry for item in found if item.entry is not None]
+    if asked.sort != "value" or not entries:
+        return ""
+    unknown = sum(entry.direction() is None for entry in entries)
+    said = f", grouped by measure, the {'worst' if asked.turned else 'best'} of each first"
+    more = f"; {counted(unknown, 'run')} of measures that are not installed: largest values count as best"
+    return said + (more if unknown else "")
 
 
 def _none() -> Markup:
@@ -201,6 +227,8 @@ def _heading(name: str, asked: Asked) -> Markup:
     address = asked.address(sort=name if name != "started" else "", turned="1" if mine and not asked.turned else "")
     arrow = (" ↓" if down else " ↑") if mine else ""
     order = ("descending" if down else "ascending") if mine else None
+    if mine and name == "value":  # neither rising nor falling: directions differ from measure to measure
+        arrow, order = (", worst first" if asked.turned else ", best first"), "other"
     far = "far" if name in ("n", "groups") else ""
     kind = f"number {far}".strip() if name in ("value", "n", "groups") else None
     return tag("th", tag("a", f"{title}{arrow}", href=address), scope="col", aria_sort=order, cls=kind)

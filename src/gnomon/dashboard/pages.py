@@ -89,21 +89,19 @@ def together_page(found: Gathered, of: int, kept: Listing) -> list[Markup]:
 def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str], kept: Listing) -> list[Markup]:
     """Return the page of a comparison: chosen by measure, and by the two systems that are shown case by case."""
     measures = [measure.name for measure in found.runs[0].measures]
-    hidden = [tag("input", type="hidden", name="run", value=key) for key in found.keys]
     selects = [_select("Measure", "measure", measures[:400], query.get("measure", "") or measures[0])]
     if len(names) > 2:
         first = {"a": names[0], "b": names[1]}
         selects += [
             _select(f"{side.upper()}, case by case", side, names, query.get(side) or first[side]) for side in first
         ]
-    form = tag("form", *hidden, *selects, tag("button", "Show", type="submit"), action="/compare", cls="filter")
     made = [_cases(kept, found.keys)] if kept.entries else []
     return [
         crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("compared", "")),
         tag("h1", "Comparison"),
         _names(found),
         _left_out(found),
-        form,
+        _form("/compare", found.keys, selects),
         contents(found.sections, [("exhibits", "Cases to look at")] if made else []),
         *sections(found, "compare", query, kept),
         *made,
@@ -115,14 +113,13 @@ def board_page(found: Gathered, query: Mapping[str, str]) -> list[Markup]:
     board = found.board
     if board is None:
         raise ValueError("a board page needs a board")
-    hidden = [tag("input", type="hidden", name="run", value=key) for key in found.keys]
     selects = [_select(name, name, options, board.chosen[name]) for name, options in board.choices.items()]
     return [
         crumbs(("Runs", "/"), (f"{len(found.runs)} runs", addressed("/together", found.keys)), ("board", "")),
         tag("h1", f"{found.runs[0].suite}: board"),
         _names(found),
         _left_out(found),
-        tag("form", *hidden, *selects, tag("button", "Show", type="submit"), action="/board", cls="filter"),
+        _form("/board", found.keys, selects),
         *sections(found, "board", query),
     ]
 
@@ -312,6 +309,13 @@ def _left_out(found: Gathered) -> Markup:
     count = len(found.left_out)
     said = f"{count} {'run is' if count == 1 else 'runs are'} left out, which cannot be read"
     return tag("details", tag("summary", said), tag("ul", *lines), cls="notice")
+
+
+def _form(action: str, keys: Sequence[str], selects: Sequence[Markup]) -> Markup:
+    """Return the choices of a page; after Back they show what the page shows (``autocomplete``)."""
+    hidden = [tag("input", type="hidden", name="run", value=key) for key in keys]
+    button = tag("button", "Show", type="submit")
+    return tag("form", *hidden, *selects, button, action=action, cls="filter", autocomplete="off")
 
 
 def _select(title: str, name: str, values: Sequence[str], value: str) -> Markup:

@@ -101,7 +101,8 @@ def table(
     """
     hidden = max(0, len(item.rows) - MOST_ROWS)
     rows = join(_row(row, item.columns, rows_at(row) if rows_at else "") for row in item.rows[:MOST_ROWS])
-    head = tag("tr", join(_heading(column) for column in item.columns))
+    within = _measure_column(item)
+    head = tag("tr", join(_heading(column, within) for column in item.columns))
     grid = tag("table", tag("thead", head), tag("tbody", rows), cls="sortable")
     title = shortened(item.title, CELL)
     long = " long" if len(item.rows) > LONG else ""
@@ -124,8 +125,23 @@ def notes(lines: Sequence[str]) -> Markup:
     return tag("div", tag("ul", join(items[:FIRST_NOTES])), tag("details", *rest), cls="notes")
 
 
-def _heading(column: Column) -> Markup:
-    return tag("th", shortened(heading(column), CELL), scope="col", cls="number" if numeric(column) else None)
+def _measure_column(item: Table) -> int | None:
+    """Return the place of the column that names measures, where the rows are of several."""
+    place = next((place for place, column in enumerate(item.columns) if column.key == "measure"), None)
+    several = len({row["measure"].value for row in item.rows if "measure" in row}) > 1
+    return place if several else None
+
+
+def _heading(column: Column, within: int | None) -> Markup:
+    """Return a heading; values of different measures are sorted within each measure (``within``, its column)."""
+    apart = within is not None and column.kind in ("score", "number")
+    return tag(
+        "th",
+        shortened(heading(column), CELL),
+        scope="col",
+        cls="number" if numeric(column) else None,
+        data_within=str(within) if apart else None,
+    )
 
 
 def _row(row: Mapping[str, Cell], columns: Sequence[Column], address: str = "") -> Markup:

@@ -8,12 +8,13 @@ dropped), and where it is missing, damaged or cannot be written it is made anew,
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
@@ -21,8 +22,11 @@ from gnomon.core.errors import GnomonError, InputError, IntegrityError
 from gnomon.core.table import Cell, Column
 from gnomon.intake.limits import DEFAULT, Limits
 
+if TYPE_CHECKING:
+    from gnomon.core.measure import Direction
+
 NAME = ".index.sqlite"
-VERSION = 2
+VERSION = 3
 COLUMNS = {
     "name": "TEXT PRIMARY KEY",
     "stamp": "TEXT",
@@ -34,6 +38,7 @@ COLUMNS = {
     "ground": "TEXT",
     "started": "TEXT",
     "headline": "TEXT",
+    "measure": "TEXT",
     "value": "REAL",
     "low": "REAL",
     "high": "REAL",
@@ -62,6 +67,8 @@ class Entry:
     """What runs must share to be compared, beside their data: the protocol with all that it settles, and the plan."""
     started: str
     headline: str
+    measure: str
+    """The record of the headline's measure as JSON, empty where the manifest has none; see :meth:`direction`."""
     value: float | None
     low: float | None
     high: float | None
@@ -74,6 +81,13 @@ class Entry:
     complete: bool
     cells_done: int | None
     cells_total: int | None
+
+    def direction(self) -> Direction | None:
+        """Return which values of the headline are better; None where its measure is not installed.
+
+        Loads the registered measures on first use, so that a list that does not ask for it stays fast.
+        """
+        return _direction(self.measure) if self.measure else None
 
     def cell(self) -> tuple[Cell, Column]:
         """Return the headline as tables show it."""
@@ -181,6 +195,8 @@ class _Protocol(msgspec.Struct):
     name: str
     version: str | int
     variant: str
+    measures: list[msgspec.Raw] = msgspec.field(default_factory=list)
+    """Records; the first is that of the headline."""
 
 
 class _Plan(msgspec.Struct):
@@ -203,6 +219,12 @@ class _Manifest(msgspec.Struct):
     plan: _Plan
     time: _Time
     summary: _Summary
+
+
+class _Record(msgspec.Struct):
+    type: str
+    family: str
+    parameters: dict[str, Any]
 
 
 def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
@@ -229,6 +251,7 @@ def entry_of(name: str, data: bytes, where: str) -> Entry:
         ground=f"{manifest.protocol_fingerprint} {' '.join(map(str, msgspec.structs.astuple(manifest.plan)))}",
         started=manifest.time.started,
         headline=summary.headline,
+        measure=bytes(protocol.measures[0]).decode() if protocol.measures else "",
         value=summary.value,
         low=summary.low,
         high=summary.high,
@@ -241,6 +264,17 @@ def entry_of(name: str, data: bytes, where: str) -> Entry:
         cells_done=cells.done if cells else None,
         cells_total=cells.total if cells else None,
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _direction(record: str) -> Direction | None:
+    """Return the direction of a measure from its record; None where nothing installed has this record."""
+    from gnomon.core import registry
+
+    try:
+        return registry.measure(msgspec.structs.asdict(msgspec.json.decode(record, type=_Record))).direction
+    except (GnomonError, msgspec.MsgspecError, TypeError, ValueError, RecursionError):
+        return None
 
 
 def _connect(path: str | Path) -> sqlite3.Connection:

@@ -14,6 +14,7 @@ let states = new Map();
 let listed = null;
 let source = null;
 let last = null;
+let pass = null;
 
 function ago(seconds) {
   if (seconds < 90) return `${Math.max(0, Math.round(seconds))} s ago`;
@@ -67,8 +68,8 @@ function take(text) {
   show();
 }
 
-/** Follow the server itself; `pass` hands on what it says. */
-function follow(pass) {
+/** Follow the server itself; `pass` hands on what it says to other pages. */
+function follow() {
   source = new EventSource("/live");
   source.addEventListener("work", (event) => {
     last = event.data;
@@ -91,14 +92,16 @@ function share() {
   });
   channel.postMessage({ asked: true });
   navigator.locks.request("gnomon-live", () => {
-    follow((told) => channel.postMessage({ told }));
+    pass = (told) => channel.postMessage({ told });
+    follow();
     return new Promise(() => {});
   });
 }
 
 /** Without that (not on loopback, no encryption) a page that nobody sees gives its connection back. */
 function alone() {
-  if (document.visibilityState === "visible") source ?? follow(() => {});
+  pass = () => {};
+  if (document.visibilityState === "visible") source ?? follow();
   else stop();
 }
 
@@ -110,5 +113,8 @@ if (host) {
     document.addEventListener("visibilitychange", alone);
   }
   window.addEventListener("pagehide", stop);
+  window.addEventListener("pageshow", (event) => {
+    if (event.persisted && pass && !source) follow(); // back on a page that the browser kept
+  });
   window.setInterval(() => latest.length && show(), 10000);
 }

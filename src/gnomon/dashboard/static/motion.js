@@ -389,6 +389,12 @@ class Motion {
     if (!predictions[this.first].valid[this.frame]) stage.notice(`${this.names[this.first]}: this sample was dropped`);
   }
 
+  /** Draw everything now. */
+  draw() {
+    this.stage.draw();
+    this.scrub.draw();
+  }
+
   destroy() {
     this.stop();
     document.removeEventListener("gnomon-theme", this.retheme);
@@ -404,11 +410,11 @@ class Motion {
  * @param {HTMLElement} host an empty element
  * @param {object} view the view's data
  * @param {{get: function, set: function}} state the query of the address
- * @returns {{destroy: function, motion: Motion}}
+ * @returns {{destroy: function, draw: function, motion: Motion}}
  */
 export function mount(host, view, state) {
   dressed();
   const motion = new Motion(host, view, state);
   if (!still() && state.get("frame", null) === null && state.get("play", "0") === "1") motion.toggle();
-  return { destroy: () => motion.destroy(), motion };
+  return { destroy: () => motion.destroy(), draw: () => motion.draw(), motion };
 }

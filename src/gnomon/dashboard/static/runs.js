@@ -25,7 +25,7 @@ async function refresh() {
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     if (mine !== asked) return;
     box.replaceChildren(...page.getElementById("listed").childNodes);
-    window.history.replaceState(null, "", url);
+    window.history.replaceState(window.history.state, "", url);
     failed.textContent = "";
   } catch (error) {
     failed.textContent = `The list could not be brought up to date: ${error.message}.`;
@@ -33,6 +33,18 @@ async function refresh() {
     if (mine === asked) box.removeAttribute("aria-busy");
     shown();
   }
+}
+
+/** Keep the choice with this entry of the history: Back and a reload bring it back, also what is not listed. */
+function remember() {
+  window.history.replaceState({ ...window.history.state, chosen: [...chosen] }, "");
+}
+
+/** Take up the choice that was kept, and make ticks, counts and buttons agree with it. */
+function restore() {
+  chosen.clear();
+  for (const key of window.history.state?.chosen ?? []) chosen.add(key);
+  shown();
 }
 
 function ticks() {
@@ -67,6 +79,7 @@ box.addEventListener("change", (event) => {
   if (event.target.name !== "run") return;
   if (event.target.checked) chosen.add(event.target.value);
   else chosen.delete(event.target.value);
+  remember();
   shown();
 });
 box.addEventListener("click", (event) => {
@@ -79,8 +92,9 @@ box.addEventListener("click", (event) => {
 });
 document.getElementById("clear").addEventListener("click", () => {
   chosen.clear();
+  remember();
   shown();
 });
 document.addEventListener("gnomon-runs", refresh);
-for (const tick of ticks()) if (tick.checked) chosen.add(tick.value);
-shown();
+restore();
+window.addEventListener("pageshow", restore);

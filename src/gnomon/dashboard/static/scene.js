@@ -358,10 +358,10 @@ class Scene {
  * @param {HTMLElement} host an empty element
  * @param {object} view the view's data
  * @param {{get: function, set: function}} state the query of the address
- * @returns {{destroy: function, scene: Scene}}
+ * @returns {{destroy: function, draw: function, scene: Scene}}
  */
 export function mount(host, view, state) {
   dressed();
   const scene = new Scene(host, view, state);
-  return { destroy: () => scene.destroy(), scene };
+  return { destroy: () => scene.destroy(), draw: () => scene.stages.forEach((stage) => stage.draw()), scene };
 }

@@ -8,6 +8,10 @@ function wear(theme) {
   else document.documentElement.dataset.theme = theme;
   const button = document.getElementById("theme");
   if (button) button.textContent = `Theme: ${theme}`;
+  announce();
+}
+
+function announce() {
   document.dispatchEvent(new CustomEvent("gnomon-theme"));
 }
 
@@ -85,11 +89,27 @@ export function element(name, { text, children = [], ...attributes } = {}) {
   return made;
 }
 
+/** Return why the server refused something: what it says as JSON, or its code. */
+export function refusal(status, text) {
+  try {
+    return JSON.parse(text).error;
+  } catch {
+    return `the server answered ${status}`;
+  }
+}
+
 wear(stored());
+window.addEventListener("pageshow", (event) => {
+  if (event.persisted) wear(stored()); // another page may have changed it meanwhile
+});
 document.getElementById("theme")?.addEventListener("click", turn);
 document.getElementById("keys-close")?.addEventListener("click", () => document.getElementById("keys").close());
 document.getElementById("keys-open")?.addEventListener("click", () => document.getElementById("keys").showModal());
 document.addEventListener("keydown", pressed);
-window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-  document.dispatchEvent(new CustomEvent("gnomon-theme"));
+window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", announce);
+// Paper is light: what is drawn on a canvas takes its colours before the print, and takes the own ones again after it.
+window.addEventListener("beforeprint", () => {
+  document.documentElement.dataset.theme = "light";
+  announce();
 });
+window.addEventListener("afterprint", () => wear(stored()));

@@ -278,16 +278,16 @@ class Timeline {
   clicked(x, y) {
     this.canvas.focus({ preventScroll: true });
     const row = this.laneAt(y);
-    if (!row || row.signal || this.view.lanes[row.place].kind !== "outcomes") { this.hovered(x, y); return; }
-    const found = this.near(row.place, x);
+    const found = this.near(row, x);
     if (found < 0) { this.hovered(x, y); return; }
     if (row.place !== this.current) this.turn(row.place);
     this.choose(found);
   }
 
-  /** Return the worst error within a few pixels of a place on a lane. */
-  near(place, x) {
-    const index = this.indices[place];
+  /** Return the worst error within a few pixels of a place on a row, -1 where there is none; only lanes of outcomes have errors. */
+  near(row, x) {
+    if (!row || row.signal || this.view.lanes[row.place].kind !== "outcomes") return -1;
+    const index = this.indices[row.place];
     const [i0, i1] = touching(index, this.time(x - NEAR), this.time(x + NEAR), true);
     const code = worst(index, this.time(x - NEAR), this.time(x + NEAR), 1)[0];
     if (code < 0 || !this.view.outcomes[code].wrong) return -1;
@@ -302,7 +302,7 @@ class Timeline {
   hovered(x, y) {
     this.pointer = x;
     const row = this.laneAt(y);
-    this.canvas.style.setProperty("cursor", row && !row.signal && this.near(row.place, x) >= 0 && this.view.lanes[row.place].kind === "outcomes" ? "pointer" : "grab");
+    this.canvas.style.setProperty("cursor", this.near(row, x) >= 0 ? "pointer" : "grab");
     if (x >= this.box.x) this.say(row ? this.under(row, x) : moment(this.time(x), this.clock, precision((this.span[1] - this.span[0]) / this.box.width)));
     this.request();
   }
@@ -321,7 +321,7 @@ class Timeline {
     const wide = (this.span[1] - this.span[0]) / this.box.width;
     const [i0, i1] = touching(this.indices[row.place], t - wide / 2, t + wide / 2);
     if (i1 - i0 > 1) {
-      const error = lane.kind === "outcomes" ? this.near(row.place, x) : -1;
+      const error = this.near(row, x);
       return `${when}: ${(i1 - i0).toLocaleString("en")} spans here${error >= 0 ? `; the worst is ${told(this.view, lane, error, this.clock)}` : `, ${called(lane)}`}`;
     }
     const i = at(lane, t);

@@ -10,6 +10,8 @@ const BY_RANK = ["right", "timing", "timing", "confused", "missed"];
 const HATCH = 8;
 const GAP_OF_SIGNAL = 4;
 const SEPARATE = 8;
+const SPACING = 90;
+const APART = 16;
 
 /** Read the colours of the page. */
 export function palette() {
@@ -215,22 +217,40 @@ function brief(value, range) {
   return String(+value.toPrecision(Math.min(8, Math.max(3, digits)))).replace("-", "−");
 }
 
-/** Draw the axis of time on top, with faint lines down to the end of the lanes. */
+/** Return ticks that are further apart than their texts are wide; a wider step can have shorter texts. */
+function spacedTicks(context, span, clock, width) {
+  const found = ticks(span[0], span[1], width, clock, SPACING);
+  const widest = Math.max(...found.map(({ text }) => context.measureText(text).width), 0);
+  return widest + APART <= SPACING ? found : ticks(span[0], span[1], width, clock, widest + APART);
+}
+
+/**
+ * Draw the axis of time on top, with faint lines down to the end of the lanes. A text that would touch the one before it
+ * is left out (those at the ends are moved inwards), and so is a date, which then stands at the next tick of its day.
+ */
 export function axis(context, looks, span, clock, box) {
   context.strokeStyle = looks.colours.line;
   context.lineWidth = 1;
-  for (const { t, text, day } of ticks(span[0], span[1], box.width, clock)) {
+  const end = box.x + box.width;
+  let [taken, dated, before] = [-Infinity, -Infinity, ""];
+  for (const { t, text, day } of spacedTicks(context, span, clock, box.width)) {
     const x = Math.round(box.x + ((t - span[0]) / (span[1] - span[0])) * box.width) + 0.5;
     context.beginPath();
     context.moveTo(x, AXIS - 8);
     context.lineTo(x, box.y + box.height);
     context.stroke();
     context.fillStyle = looks.colours.muted;
-    const half = context.measureText(text).width / 2;
-    const left = Math.min(Math.max(x - half, box.x), box.x + box.width - 2 * half);
+    const wide = context.measureText(text).width;
+    const left = Math.min(Math.max(x - wide / 2, box.x), end - wide);
+    if (left < taken + APART / 2) continue;
     context.fillText(text, left, AXIS - 16);
-    const date = day && clock.zone ? `${day} ${clock.zone}` : day;
-    if (date && left + looks.width(context, date) < box.x + box.width) context.fillText(date, left, 8);
+    taken = left + wide;
+    if (day === before) continue;
+    const date = clock.zone ? `${day} ${clock.zone}` : day;
+    const room = looks.width(context, date);
+    if (left < dated + APART / 2 || left + room > end) continue;
+    context.fillText(date, left, 8);
+    [dated, before] = [left + room, day];
   }
 }
 

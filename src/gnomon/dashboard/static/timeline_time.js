@@ -4,7 +4,7 @@ const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86400;
 const STEPS = [1, 2, 5, 10, 15, 30, MINUTE, 2 * MINUTE, 5 * MINUTE, 10 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR,
-  2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY];
+  2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 4 * DAY, 7 * DAY, 14 * DAY, 28 * DAY];
 const DATE = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d)(?::(\d\d(?:\.\d+)?))?(Z|[+-]\d\d:\d\d)?/;
 
 const two = (value) => String(value).padStart(2, "0");
@@ -80,20 +80,17 @@ function coarse(t, clock) {
   return minutes >= 60 ? `${sign}${Math.floor(minutes / 60)}:${two(minutes % 60)} h` : `${sign}${minutes} min`;
 }
 
-/** Return the ticks of an axis: `{t, text, day}`, `day` where the date changes. */
-export function ticks(t0, t1, width, clock, spacing = 90) {
+/** Return the ticks of an axis, `spacing` pixels apart or more: `{t, text, day}`, `day` empty without a clock. */
+export function ticks(t0, t1, width, clock, spacing) {
   const step = stepOf(((t1 - t0) / Math.max(width, 1)) * spacing);
   const origin = clock ? clock.origin % DAY : 0;
   const digits = digitsOf(step);
   const found = [];
-  let before = "";
   const first = Math.ceil((t0 + origin) / step - 1e-9);
   for (let k = first; k * step - origin <= t1 + step * 1e-9; k++) {
     const t = k * step - origin;
     const text = step >= MINUTE ? coarse(t, clock) : moment(t, clock, digits);
-    const day = dayOf(t, clock);
-    found.push({ t, text, day: day === before ? "" : day });
-    before = day;
+    found.push({ t, text, day: dayOf(t, clock) });
     if (found.length > 500) break;
   }
   return found;

@@ -49,11 +49,21 @@
     return a.text.localeCompare(b.text, undefined, { numeric: true });
   }
 
-  function sort(table, heading) {
+  // Return the group of every row: values of different measures have different units and directions, so they are
+  // sorted within each measure, the measures in the order of the table. Other columns have one group.
+  function grouped(rows, heading) {
+    const place = heading.dataset.within;
+    const names = rows.map((row) => (place === undefined ? "" : value(row, Number(place)).text));
+    const order = [...new Set(names)];
+    return new Map(rows.map((row, index) => [row, order.indexOf(names[index])]));
+  }
+
+  function sort(table, heading, groups) {
     const place = heading.cellIndex;
     const falling = heading.getAttribute("aria-sort") === "ascending";
-    const rows = Array.from(table.tBodies[0].rows, (row) => ({ row, key: value(row, place) }));
+    const rows = Array.from(table.tBodies[0].rows, (row) => ({ row, key: value(row, place), group: groups.get(row) }));
     rows.sort((a, b) => {
+      if (a.group !== b.group) return a.group - b.group;
       if (a.key.missing !== b.key.missing) return a.key.missing ? 1 : -1;
       return falling ? compare(b.key, a.key) : compare(a.key, b.key);
     });
@@ -65,12 +75,15 @@
   function sortable(table) {
     if (table.dataset.ready || !table.tHead || !table.tBodies[0] || table.tBodies[0].rows.length < 2) return;
     table.dataset.ready = "yes";
+    const rows = [...table.tBodies[0].rows];
     for (const heading of table.tHead.rows[0].cells) {
+      const groups = grouped(rows, heading);
+      if (new Set(groups.values()).size === rows.length) continue; // one row of each measure: nothing to compare
       const button = document.createElement("button");
       button.type = "button";
       button.className = "sort";
       button.append(...heading.childNodes);
-      button.addEventListener("click", () => sort(table, heading));
+      button.addEventListener("click", () => sort(table, heading, groups));
       heading.append(button);
     }
   }

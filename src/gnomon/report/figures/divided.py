@@ -10,14 +10,30 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gnomon.report.figures.style import CALM, INK, PALETTE, SMALL, WIDTH, Spec, at, contrast, named, values, whole
+from gnomon.report.figures.style import (
+    APART,
+    CALM,
+    INK,
+    LETTER,
+    PALETTE,
+    SIZE,
+    SMALL,
+    WIDTH,
+    Spec,
+    at,
+    contrast,
+    named,
+    values,
+    whole,
+)
 
 LENGTH = WIDTH - 20
 LEAST = 3.0
 ROW = 50
 TOP, BOTTOM = 16, 36
 """Of a bar within its row."""
-LETTER = 7.0
+BOLD = 0.7
+"""Width of a bold letter for each pixel of its size."""
 SHIFT = 24
 """Pixels by which a letter under a part may give way to its neighbour."""
 BY_LETTER = {"D": 1, "F": 4, "M": 5, "U": 6, "I": 3, "O": 0}
@@ -34,14 +50,16 @@ def bars(data: Mapping[str, Any]) -> Spec:
     for number, bar in enumerate(data["bars"]):
         top = number * ROW
         start, taken = 0.0, -1e9
-        names.append({"x": 0, "y": top + 7, "label": named(bar["label"], 42)})
-        words.append({"x": LENGTH, "y": top + 7, "label": named(bar["text"], 62)})
+        said = named(bar["text"], 62)
+        room = (LENGTH - APART - len(said) * LETTER * SMALL) / (BOLD * SIZE)
+        names.append({"x": 0, "y": top + 7, "label": named(bar["label"], max(8, min(42, int(room))))})
+        words.append({"x": LENGTH, "y": top + 7, "label": said})
         frames.append({"x": 0, "x2": LENGTH, "y": top + TOP, "y2": top + BOTTOM})
         for name, width in widths(bar["parts"], LENGTH).items():
             end, middle = start + width, start + width / 2
             boxes.append({"x": start, "x2": end, "y": top + TOP, "y2": top + BOTTOM, "fill": colours[name]})
             letters = named(name, 8)
-            room = len(letters) * LETTER
+            room = len(letters) * LETTER * SMALL
             if width >= room + 4:
                 ink = contrast(colours[name])
                 inside.append({"x": middle, "y": top + (TOP + BOTTOM) / 2, "label": letters, "ink": ink})

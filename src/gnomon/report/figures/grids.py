@@ -9,6 +9,7 @@ from typing import Any
 from gnomon.report.figures.style import (
     BLUE,
     INK,
+    LETTER,
     SMALL,
     VERMILION,
     WIDTH,
@@ -22,8 +23,10 @@ from gnomon.report.figures.style import (
 
 SIDE = 150
 """Pixels for names of rows."""
-LETTER = 6.6
-"""Pixels of a letter, about."""
+WIDE = LETTER * SMALL
+"""Pixels of a letter."""
+SLANTED = 17
+"""Pixels between names at 45 degrees, at least: their lines are then as far apart as level ones."""
 FAINTEST = 0.08
 DARK_FROM = 0.6
 """From this shade on letters on a fill are in the colour that is read on it."""
@@ -136,21 +139,22 @@ def _names(rows: Sequence[Any], columns: Sequence[Any], wide: float, high: float
         for place, name in enumerate(rows)
         if place % every_row == 0
     ]
+    flat = _is_flat([named(name, 20) for name in columns[::every_column]], wide)
+    every_column = every_column if flat else max(1, math.ceil(SLANTED / wide))
     kept = [(place, named(name, 20)) for place, name in enumerate(columns) if place % every_column == 0]
-    flat = _is_flat([name for _, name in kept], wide)
     top = [{"x": (place + 0.5) * wide, "y": -8, "label": name} for place, name in kept]
     turned: dict[str, Any] = {} if flat else {"angle": 315}
     return [_text(left, "right"), _text(top, "center" if flat else "left", **turned)]
 
 
 def _is_flat(names: Sequence[str], wide: float) -> bool:
-    return all(len(name) * LETTER < wide - 4 for name in names)
+    return all(len(name) * WIDE < wide - 4 for name in names)
 
 
 def _depth(columns: Sequence[Any], wide: float) -> float:
     """Return how high the names of columns stand."""
     names = [named(name, 20) for name in columns]
-    return 14.0 if _is_flat(names, wide) else 10 + 0.62 * LETTER * max(map(len, names), default=0)
+    return 14.0 if _is_flat(names, wide) else 10 + 0.62 * WIDE * max(map(len, names), default=0)
 
 
 def _text(rows: Sequence[Mapping[str, Any]], align: str, **more: Any) -> Spec:
@@ -185,7 +189,7 @@ def _key(low: float, most: float, colour: str, unit: str, height: int) -> list[S
 
 
 def _fitting(text: str, wide: float, high: float) -> str:
-    return text if len(text) * LETTER <= wide - 2 and high >= 13 else ""
+    return text if len(text) * WIDE <= wide - 6 and high >= 13 else ""
 
 
 def _count(count: float) -> str:
@@ -200,5 +204,15 @@ def _count(count: float) -> str:
 
 
 def _number(value: float, most: float) -> str:
+    """Return a value in few letters, with the digits that the largest one deserves.
+
+    >>> _number(0.5, 1.0), _number(30493826.0, 5e7), _number(1e-7, 9e-7), _number(-1500.0, 2e12)
+    ('0.50', '30.5M', '1.0e-07', '-1.5e+03')
+    """
+    size = max(abs(value), abs(most))
+    if size >= 1e10 or 0 < size < 0.01:
+        return f"{value:.1e}" if value else "0"
+    if size >= 1e4:
+        return f"{value / 1e3:.1f}k" if size < 1e6 else f"{value / 1e6:.1f}M"
     digits = 0 if abs(most) >= 100 else 1 if abs(most) >= 10 else 2
     return f"{value:.{digits}f}"

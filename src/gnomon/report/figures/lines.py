@@ -6,13 +6,31 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gnomon.report.figures.style import DASHES, PALETTE, SMALL, WIDTH, Spec, at, named, span, values, whole
+from gnomon.report.figures.style import (
+    DASHES,
+    LETTER,
+    PALETTE,
+    SMALL,
+    WIDTH,
+    Spec,
+    along,
+    at,
+    named,
+    span,
+    ticks,
+    values,
+    whole,
+)
 
 PLOT = WIDTH - 70
 HEIGHT = 240
 FACTOR = 50
 """From this factor between largest and smallest value on the scale is logarithmic."""
 COLUMNS = 2
+LINE, GAP = 34, 8
+"""Pixels of the short line before the name of a series, and between it and what stands beside it."""
+NAME = int((PLOT / COLUMNS - LINE - 2 * GAP) / (LETTER * SMALL))
+"""Letters of the name of a series."""
 
 
 def curves(data: Mapping[str, Any]) -> Spec:
@@ -22,19 +40,15 @@ def curves(data: Mapping[str, Any]) -> Spec:
     y_all = [float(y) for own in series for y in own["y"] if math.isfinite(y)]
     logarithmic = bool(y_all) and min(y_all) > 0 and max(y_all) / min(y_all) >= FACTOR
     across = [min(x_all), max(x_all)] if x_all and min(x_all) < max(x_all) else span(x_all)
-    x = {
-        "field": "x",
-        "type": "quantitative",
-        "scale": {"domain": across, "range": [0, PLOT], "nice": False, "zero": False},
-        "axis": {"title": named(data["x"], 40), "grid": False, "tickCount": 8, "format": ".6~g", **_whole(x_all)},
-    }
+    whole_numbers = all(float(place).is_integer() for place in x_all)
+    x = along("x", across, named(data["x"], 40), PLOT, grid=False, **ticks(across, PLOT, 9, whole_numbers))
     scale: Spec = {"nice": False, "zero": False}
     scale |= {"type": "log", "domain": [min(y_all), max(y_all)]} if logarithmic else {"domain": span(y_all)}
     y = {
         "field": "y",
         "type": "quantitative",
         "scale": scale,
-        "axis": {"title": named(data["y"], 40), "grid": True, "tickCount": 5, "format": ".3~g"},
+        "axis": {"title": named(data["y"], 40), "grid": True, "tickCount": 5, "format": ".3~g", "titlePadding": 14},
     }
     layers: list[Spec] = []
     for place, own in enumerate(series):
@@ -45,11 +59,6 @@ def curves(data: Mapping[str, Any]) -> Spec:
         layers.append({"data": values(points), "mark": mark, "encoding": {"x": x, "y": y}})
     layers += _key(series)
     return whole(PLOT, HEIGHT, layers)
-
-
-def _whole(places: Sequence[float]) -> Spec:
-    """Keep ticks on whole numbers where there are no others."""
-    return {"tickMinStep": 1} if all(float(place).is_integer() for place in places) else {}
 
 
 def _plain(value: float, logarithmic: bool) -> bool:
@@ -69,14 +78,14 @@ def _key(series: Sequence[Mapping[str, Any]]) -> list[Spec]:
         spot = {"x": at("x"), "y": at("y")}
         layers.append(
             {
-                "data": values([{"x": left, "x2": left + 34, "y": top}]),
+                "data": values([{"x": left, "x2": left + LINE, "y": top}]),
                 "mark": line,
                 "encoding": {**spot, "x2": {"field": "x2"}},
             }
         )
         layers.append(
             {
-                "data": values([{"x": left + 42, "y": top, "label": named(own["name"], 38)}]),
+                "data": values([{"x": left + LINE + GAP, "y": top, "label": named(own["name"], NAME)}]),
                 "mark": {"type": "text", "align": "left", "baseline": "middle", "fontSize": SMALL},
                 "encoding": {**spot, "text": {"field": "label", "type": "nominal"}},
             }

@@ -27,6 +27,12 @@ PADDING = {"left": 20, "right": 24, "top": 6, "bottom": 6}
 """Room for fonts that are wider than the one that the places of texts were measured with."""
 SIZE = 13
 SMALL = 12
+LETTER = 0.64
+"""Width of a digit for each pixel of the size of letters, in the widest of the usual fonts (DejaVu Sans)."""
+LONGEST = 9
+"""Letters of a number at a tick, where a power of ten is shorter."""
+APART = 8
+"""Pixels between the labels of two ticks, at least."""
 ROW = 28
 """Pixels of a row."""
 MOST_LETTERS = 26
@@ -115,8 +121,62 @@ def at(field: str) -> Spec:
 def along(field: str, domain: Sequence[float], title: str, width: int, **axis: Any) -> Spec:
     """Return the encoding of a place on a horizontal scale."""
     scale = {"domain": list(domain), "range": [0, width], "nice": False, "zero": False}
-    ticks = {"title": title, "tickCount": 6, "grid": True, "labelFlush": False, **axis}
-    return {"field": field, "type": "quantitative", "scale": scale, "axis": ticks}
+    shown = {"title": title, "grid": True, "labelFlush": False, **ticks(domain, width), **axis}
+    return {"field": field, "type": "quantitative", "scale": scale, "axis": shown}
+
+
+def ticks(domain: Sequence[float], width: float, most: int = 7, whole: bool = False) -> Spec:
+    """Return the ticks of a horizontal axis, on round values, so few that their labels do not touch.
+
+    Parameters
+    ----------
+    domain
+        First and last value, which differ.
+    width
+        Pixels between them.
+    most
+        Ticks at most.
+    whole
+        Whether ticks stand on whole numbers alone.
+
+    >>> ticks([0.0, 1.0], 300)
+    {'values': [0.0, 0.2, 0.4, 0.6, 0.8, 1.0], 'format': ',.1f'}
+    >>> ticks([0.0, 2e6], 300)
+    {'values': [0.0, 1000000.0, 2000000.0], 'format': ',.0f'}
+    >>> ticks([0.0, 1e8], 300)
+    {'values': [0.0, 50000000.0, 100000000.0], 'format': '.1e'}
+    """
+    low, high = domain[0], domain[-1]
+    power = math.floor(math.log10((high - low) / most))
+    if whole:
+        power = max(0, power)
+    steps = (factor * 10.0**exponent for exponent in range(power, power + 4) for factor in (1, 2, 5))
+    for step in steps:
+        first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+        if last - first >= most:
+            continue
+        # Rounding after the multiplication keeps 3 * 0.1 from becoming 0.30000000000000004.
+        places = [round(count * step, 12 - math.floor(math.log10(step))) for count in range(first, last + 1)]
+        form = _format(places, step)
+        wide = max((len(f"{place:{form}}") for place in places), default=0) * LETTER * SIZE
+        if len(places) < 2 or wide + APART <= step * width / (high - low):
+            break
+    return {"values": places, "format": form}
+
+
+def _format(places: Sequence[float], step: float) -> str:
+    """Return the format, of d3 and of Python, that tells values apart which differ by a step.
+
+    Digits alone, or a power of ten where that is shorter than long digits.
+    """
+
+    def longest(form: str) -> int:
+        return max((len(f"{place:{form}}") for place in places), default=0)
+
+    largest = max(map(abs, places), default=0.0) or step
+    fine = math.floor(math.log10(step))
+    plain, power = f",.{max(0, -fine)}f", f".{max(0, math.floor(math.log10(largest)) - fine)}e"
+    return plain if longest(plain) <= max(LONGEST, longest(power)) else power
 
 
 def span(numbers: Iterable[float | None], *, bounds: Sequence[float] = (), share: float = 0.04) -> list[float]:
