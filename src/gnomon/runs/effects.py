@@ -14,7 +14,7 @@ from gnomon.inference.intervals import same
 from gnomon.inference.pairs import Pairs, pair_scores
 from gnomon.runs.comparison import Comparison, direction_notes
 from gnomon.runs.run import Run
-from gnomon.runs.tables import shown, titled
+from gnomon.runs.tables import each_notes, shown, titled
 
 POWER = 0.8
 """The chance of finding the smallest detectable difference."""
@@ -49,7 +49,8 @@ def effects_table(comparisons: Sequence[Comparison], run: Run) -> Table:
     several = len(measures) > 1
     title = " ".join(filter(None, ("per-group evidence", comparisons[0].scope)))
     title += "" if several else f": {titled(measures[0])}"
-    notes = (*_explained(run), *direction_notes(measures), *dict.fromkeys(remarks))
+    single = each_notes(measures, run.roster.level)
+    notes = (*_explained(run), *single, *direction_notes(measures), *dict.fromkeys(remarks))
     return Table("effects", title, COLUMNS if several else COLUMNS[1:], tuple(rows), notes)
 
 
