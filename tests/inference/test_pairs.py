@@ -41,8 +41,8 @@ def test_the_class_set_is_the_groups_own(sides):
 
 
 def test_a_class_that_a_group_does_not_have_in_truth_is_no_zero(sides):
-    # By hand: the group has only class a in truth, 3 of 4 right: F1 of a is 6 / 7. Class b, a wrong answer, and class z,
-    # a listed one, are not in its truth.
+    # By hand: the group has only class a in truth, 3 of 4 right: F1 of a is 6 / 7. Class b, a wrong answer, and z, a
+    # listed class, are not in its truth.
     case = [("a", "a"), ("a", "a"), ("a", "a"), ("a", "b")]
     for measure in (F1("macro"), F1("macro", ("a", "b", "z")), F1("macro", "present")):
         assert pair_scores(measure, *sides([case], [case])).a.tolist() == [pytest.approx(6 / 7)]

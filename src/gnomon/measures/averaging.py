@@ -18,7 +18,7 @@ a tuple      exactly these, whether they occur or not
 A ratio 0/0 takes the value ``zero_division`` (0 or 1); with ``None`` that class is left out of a mean,
 and a single class's value is undefined.
 
-Replicates (leave-one-out, bootstrap) use the class set of the whole, without the classes that a replicate lacks: a class
+Replicates (leave-one-out, bootstrap) use the class set of the whole without the classes that a replicate lacks: a class
 that is in the truth of the whole counts where it is in the truth of the replicate. A macro average of a single group or
 case is over the classes that it has in truth, whatever the class set of the whole.
 """

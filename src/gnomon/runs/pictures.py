@@ -3,8 +3,8 @@
 Views
 -----
 ``intervals``
-    Leading measures of every system with their intervals; the best is marked where it is told apart from the second,
-    as in tables.
+    Leading measures of every system with their intervals; the best is marked where it is significantly better than
+    every other, as in tables.
 ``gap``
     The same system under two variants of a protocol, measure by measure.
 ``strips``
@@ -36,8 +36,7 @@ from gnomon.core.measure import Measure
 from gnomon.core.rows import LedgerMeasure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.inference.friedman import Ranking, cliques, rank_systems
-from gnomon.runs.alignment import align
-from gnomon.runs.comparison import TOLD, best
+from gnomon.runs.comparison import BETTER, Contest
 from gnomon.runs.run import Run
 from gnomon.runs.tables import column, each_notes, ranked, shown, titled
 
@@ -83,13 +82,14 @@ def _best(measure: Measure, runs: Sequence[Run]) -> tuple[str, tuple[str, ...]]:
     if any((score := run.find(measure.name)) is None or score.value is None for run in runs):
         return "", ("none is marked: not every system has a score",)
     try:
-        winner = best(measure, align(runs).runs)
+        contest = Contest(runs)
+        winner = contest.winner(measure)
     except InputError as error:
         return "", (f"none is marked: no paired comparison: {error}",)
     if not winner:
-        return "", (f"none is marked: the best is not {TOLD}",)
+        return "", (f"none is marked: no system is {BETTER}",)
     hidden = "" if winner in [run.system for run in runs[:MOST_SYSTEMS]] else f"; it is {winner}, which is not shown"
-    return winner, (f"marked as best: {TOLD}{hidden}",)
+    return winner, (f"marked as best: {BETTER}{hidden}", *contest.scope_notes)
 
 
 def _interval(run: Run, measure: Measure) -> dict[str, Any]:
