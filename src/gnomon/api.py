@@ -196,7 +196,9 @@ def _addressed(run: Run) -> Run:
     """Let a run speak of addresses where its data came from some, and not of the copies that were read."""
     from gnomon.intake.remote import recorded
 
-    findings = tuple(replace(finding, **recorded(finding.record())) for finding in run.findings)
+    findings = tuple(
+        replace(finding, **{**recorded(finding.record()), "claims": finding.claims}) for finding in run.findings
+    )
     return replace(run, manifest=recorded(run.manifest), coverage=recorded(run.coverage), findings=findings)
 
 
@@ -213,8 +215,9 @@ def _scratch(options: Any) -> Iterator[Any]:
 def present(runs: Sequence[Run], missing: Mapping[str, str] | None = None) -> Result:
     """Make the tables of runs: one set for each ground (suite, data, protocol, plan), compared where possible."""
     from gnomon.runs import variants
+    from gnomon.runs.grounds import with_audits
 
-    runs = distinguished(runs)
+    runs = with_audits(distinguished(runs))
     grounds: dict[tuple[str, ...], list[Run]] = {}
     for run in sorted(runs, key=variants.variant):
         grounds.setdefault(run.ground, []).append(run)
@@ -284,7 +287,8 @@ def compare(
     all_pairs
         Compare every system with every other.
     common
-        Where runs lack cases, compare on those that all of them scored; otherwise that is an error.
+        Where runs lack cases, compare every pair on the cases that all runs scored; default: on those that the two
+        scored. The table says which cases are left out.
     over
         ``datasets``: every system on every dataset, with a composite and average ranks. ``seeds``: runs of the same
         systems on the same data with different seeds. Default: one run per system on one dataset.
@@ -295,7 +299,8 @@ def compare(
     Returns
     -------
     Result
-        Tables ``comparison`` (difference with interval, p of the swap test, corrected after Holm) and ``effects`` (what
+        Tables ``comparison`` (difference with interval, p of the swap test, corrected after Holm for all pairs of
+        systems where the best is compared) and ``effects`` (what
         single groups say); over datasets ``datasets``, ``comparison``, ``friedman`` and ``ranks``; over seeds
         ``seeds`` and ``comparison``.
 
@@ -310,8 +315,9 @@ def compare(
     """
     from gnomon.runs.alignment import distinct
     from gnomon.runs.comparison import Asked, compare_runs, comparison_table
+    from gnomon.runs.grounds import with_audits
 
-    loaded = distinct([run for item in runs for run in _runs_of(item)])
+    loaded = with_audits(distinct([run for item in runs for run in _runs_of(item)]))
     asked = Asked((measures,) if isinstance(measures, str) else tuple(measures), against, all_pairs, common, ragged)
     if ragged not in ("error", "dash") or (ragged == "dash" and over != "datasets"):
         raise InputError(f"ragged: expected error, or dash where datasets are compared over, but got {ragged!r}")
@@ -332,7 +338,8 @@ def compare(
     comparisons = compare_runs(loaded, asked)
     table = comparison_table(comparisons, loaded[0])
     table = replace(table, title=table.title + part_of(loaded[0]), notes=(*table.notes, *claims(loaded)))
-    return Result(tuple(loaded), (table, effects_table(comparisons, loaded[0])))
+    single = [effects_table(comparisons, loaded[0])] if any(item.sides for item in comparisons) else []
+    return Result(tuple(loaded), (table, *single))
 
 
 def audit(*runs: Any, fail_on: str | None = None) -> Result:

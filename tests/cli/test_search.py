@@ -208,19 +208,20 @@ def test_a_winner_that_cannot_be_told_from_the_default_is_a_warning(data):
     result = search(data)
     (finding,) = [f for f in result.record()["findings"] if f["id"] == "winner-not-distinguishable"]
     assert finding["severity"] == "warning"
-    assert "arm 2 (level=1.5) minus the default is 0.5, over 3 subjects: p is 0.25" in finding["evidence"]
+    assert "arm 2 (level=1.5) minus the default is 0.5, over 3 subjects: p (Holm) is 0.5" in finding["evidence"]
     row = result.tables["winner"].rows[0]
     assert row["difference"].value == 0.5
     assert row["p"].value == 0.25
     notes = " ".join(result.tables["winner"].notes)
-    assert "not corrected for the choice among 3 arms" in notes
+    assert row["p_holm"].value == 0.5
+    assert "corrected for 2 comparisons of an arm with the default" in notes
     assert "keep the default" in notes
     assert "optimistic" in " ".join(result.tables["search"].notes)
 
 
 def test_a_winner_over_enough_subjects_is_none(data):
     """By hand: over 6 subjects the smallest p is 2 / 2**6, and the difference is 0.5 in each."""
-    result = search(data, split="0/50/50")
+    result = search(data, split="0/50/50", grid=(1.5,))
     assert result.tables["winner"].rows[0]["p"].value == 2 / 64
     assert not [f for f in result.record()["findings"] if f["id"] == "winner-not-distinguishable"]
 

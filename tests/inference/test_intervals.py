@@ -491,3 +491,14 @@ def test_more_coverage_makes_a_wider_interval(groups, method):
     cases = simulated(12, seed=8)
     narrow, wide = (interval(Accuracy(), groups(cases, Plan(method, level, 500))) for level in (0.8, 0.99))
     assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize("classes", ["union", ("a", "b", "c")])
+def test_a_class_that_only_the_left_out_group_has_in_truth_is_skipped(count_cases, classes):
+    # Class c is in the truth of the third group alone; the first group predicts it once, wrongly. Without the third
+    # group only a and b are left to average over. By hand, without it: a has tp 1, truth 2, predicted 1; b is perfect.
+    cases = [[("a", "a"), ("a", "c")], [("b", "b")], [("c", "c"), ("c", "c")]]
+    groups = Groups(count_cases(*cases), Plan())
+    measure = F1("macro", classes)
+    without = intervals.left_out(measure, groups, measure.freeze(groups.total)).values
+    assert without[2] == pytest.approx((2 / 3 + 1) / 2)

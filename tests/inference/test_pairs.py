@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
+from gnomon.core.tallies import Totals
 from gnomon.inference.intervals import Groups, Plan
 from gnomon.inference.pairs import Pairs, average_ranks, pair_scores
-from gnomon.measures.classification import F1, Accuracy, ClassPrecision
+from gnomon.measures.classification import F1, Accuracy, ClassF1, ClassPrecision
 from gnomon.measures.recognition import FalseAlarmsPerHour
+from gnomon.measures.scene_boxes import BoxClassF1, BoxF1
 
 A = [[("a", "a"), ("b", "a"), ("b", "b")], [("a", "a")], [("b", "a"), ("a", "a")]]
 B = [[("a", "b"), ("b", "b"), ("b", "b")], [("a", "b")], [("b", "a"), ("a", "a")]]
@@ -36,6 +38,29 @@ def test_every_group_is_scored_by_itself(sides):
 def test_the_class_set_is_the_groups_own(sides):
     # By hand: the second group holds class a only, and A gets it right; over all classes of the whole it would be 0.5.
     assert pair_scores(F1("macro"), *sides(A, B)).a[1] == 1.0
+
+
+def test_a_class_that_a_group_does_not_have_in_truth_is_no_zero(sides):
+    # By hand: the group has only class a in truth, 3 of 4 right: F1 of a is 6 / 7. Class b, a wrong answer, and z, a
+    # listed class, are not in its truth.
+    case = [("a", "a"), ("a", "a"), ("a", "a"), ("a", "b")]
+    for measure in (F1("macro"), F1("macro", ("a", "b", "z")), F1("macro", "present")):
+        assert pair_scores(measure, *sides([case], [case])).a.tolist() == [pytest.approx(6 / 7)]
+    assert pair_scores(F1("micro"), *sides([case], [case])).a.tolist() == [pytest.approx(3 / 4)]
+
+
+def test_the_score_of_a_class_needs_the_class_in_the_truth_of_the_group(sides):
+    pairs = pair_scores(ClassF1("b"), *sides(A, A))
+    assert (pairs.n, pairs.left_out) == (2, 1)
+
+
+def test_a_box_average_of_a_room_is_over_the_classes_of_the_room():
+    # By hand: one true box (Add), found; one false alarm (Remove). Over the union it would be 0.5.
+    fields = {"tp": [[1, 0]], "truth": [[1, 0]], "predicted": [[1, 1]], "n": [1]}
+    totals = Totals({name: np.array(values) for name, values in fields.items()}, {"class": ("Add", "Remove")}, (1,))
+    assert BoxF1().score_each(totals).values.tolist() == [1.0]
+    assert BoxF1().score(totals).values.tolist() == [0.5]
+    assert not BoxClassF1(label="Remove").score_each(totals).defined[0]
 
 
 def test_groups_without_a_score_on_either_side_are_left_out_and_counted(sides):

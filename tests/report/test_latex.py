@@ -138,7 +138,7 @@ def test_there_is_a_skip_under_the_caption():
         ),
         ("warning: run 'gnomon verify' on it", ""),
         ("--classes: check the spelling; they count as 0/0", ""),
-        ("marked (*, bold): the best", "marked (bold): the best"),
+        ("* better than every other", "bold: better than every other"),
         ("a--b: 1 class rests on fewer; than 10", "a--b: 1 class rests on fewer; than 10"),
     ],
 )

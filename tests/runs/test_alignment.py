@@ -29,11 +29,6 @@ def run_of(evaluation, plan=None, **changes):
     [
         ({"data": "f" * 64}, "scored on different data"),
         ({"suite": "har"}, "scored on different suites"),
-        ({"coverage": {"complete": False}}, "other is partial"),
-        (
-            {"roster": Roster(("1", "2", "3", "4"), ("a", "a", "b", "c"), {"room": ("hall", "lab", "lab", "lab")})},
-            "do not hold the same cases",
-        ),
         (
             {"roster": Roster(("a/1", "a/2", "b/1", "c/1"), ("a", "a", "b", "d"), {"room": ("h", "l", "l", "l")})},
             "group their cases differently",
@@ -110,8 +105,8 @@ def test_ledgers_follow_their_cases(small_run):
         tallies={"classification": small_run.tallies["classification"].take(np.array([2, 0, 3]))},
         ledgers={},
     )
-    found = align([short, runs[1]], common=True)
-    assert found.scope == "on 3 of 4 cases that all runs scored"
+    found = align([short, runs[1]])
+    assert found.scope == "on 3 of 4 cases"
     ledger, whole = found.runs[1].ledgers["confusion"], small_run.ledgers["confusion"]
     assert np.bincount(ledger.case).tolist() == [3, 3, 3]
     place = {2: 0, 0: 1, 3: 2}
@@ -137,13 +132,55 @@ def scored(**systems):
     return gnomon.score("labels", TRUTH, systems, missing="skip").runs
 
 
-def test_a_run_that_lacks_cases_is_refused_with_the_number_of_those_in_common():
-    """Six groups of four rows; 'short' has the first four groups and half of the fifth."""
-    runs = scored(full=answers({0}), short=answers({1, 5}, range(18)))
-    with pytest.raises(InputError) as refused:
-        compare_runs(runs)
-    assert "short is partial: 18 of 24 rows scored" in str(refused.value)
-    assert "--common (in Python: common=True) compares on 4 of 6 cases that all runs scored" in str(refused.value)
+def test_one_recording_that_every_system_lacks_removes_no_comparison():
+    """Six groups; the last has no prediction in any of three systems. p of five groups is at least 2 / 2**5."""
+    kept = range(20)
+    result = gnomon.score(
+        "labels",
+        TRUTH,
+        {"one": answers({0}, kept), "two": answers({1, 2}, kept), "three": answers({1, 2, 3}, kept)},
+        missing="skip",
+    )
+    table = result.tables["comparison"]
+    assert table.title == "paired comparison on 5 of 6 cases"
+    assert [row["groups"].value for row in table.rows] == [5, 5]
+    assert all(row["p"].value is not None for row in table.rows)
+    assert "one and two: compared on 5 of 6 cases: 'g5' was not scored by one, two" in table.notes
+
+
+def test_systems_that_lack_different_cases_are_compared_pair_by_pair():
+    """'one' lacks group 5, 'two' group 4, 'three' both and two rows of group 3."""
+    runs = scored(
+        one=answers({0}, range(20)),
+        two=answers({1, 2}, [*range(16), *range(20, 24)]),
+        three=answers({1, 2, 3}, range(14)),
+    )
+    found = {(item.a, item.b): item for item in compare_runs(runs, Asked(all_pairs=True))}
+    assert {pair: item.result.groups for pair, item in found.items()} == {
+        ("one", "two"): 4,
+        ("one", "three"): 3,
+        ("two", "three"): 3,
+    }
+    assert found["one", "two"].notes == (
+        "compared on 4 of 6 cases: 'g5' was not scored by one; 'g4' was not scored by two",
+    )
+    assert found["one", "three"].notes == (
+        "compared on 3 of 6 cases: 'g5' was not scored by one, three; 'g3' was not scored in full by three; "
+        "'g4' was not scored by three",
+    )
+    common = compare_runs(runs, Asked(all_pairs=True, common=True))
+    assert [item.result.groups for item in common] == [3, 3, 3]
+
+
+def test_systems_without_a_common_case_are_undefined_and_the_others_are_compared():
+    """'two' and 'three' have no group in common with each other; 'one' has all."""
+    runs = scored(one=answers({0}), two=answers({1, 2}, range(12)), three=answers({14, 15, 16}, range(12, 24)))
+    found = {(item.a, item.b): item.result for item in compare_runs(runs, Asked(all_pairs=True))}
+    assert found["one", "two"].groups == found["one", "three"].groups == 3
+    assert found["two", "three"].why == "undefined (no case was scored in full by two and three)"
+    table = gnomon.compare(*runs, all_pairs=True).tables["comparison"]
+    assert table.rows[2]["p"].value is None
+    assert len(gnomon.compare(*runs, all_pairs=True).tables["effects"].rows) == 2
 
 
 def test_common_cases_are_those_that_every_run_scored_in_full():
@@ -155,8 +192,10 @@ def test_common_cases_are_those_that_every_run_scored_in_full():
     cut = {name: column[:16] for name, column in TRUTH.items()}
     pair = gnomon.score("labels", cut, {"full": answers({0}, range(16)), "short": answers({1, 5}, range(16))}).runs
     assert found.result == compare(Accuracy(), *(run.groups(Accuracy()) for run in pair))
-    assert found.scope == "on 4 of 6 cases that all runs scored"
-    assert found.notes == ("short: partial: 18 of 24 rows scored",)
+    assert found.scope == "on 4 of 6 cases"
+    assert found.notes == (
+        "compared on 4 of 6 cases: 'g4' was not scored in full by short; 'g5' was not scored by short",
+    )
 
 
 def test_the_best_is_the_best_on_the_common_cases():
@@ -172,15 +211,24 @@ def test_two_partial_runs_share_what_both_scored_in_full():
     (found,) = compare_runs(runs, Asked(("accuracy",), common=True))
     assert found.result.groups == 2
     assert found.result.difference == pytest.approx(1 / 8)
-    assert found.scope == "on 2 cases that all runs scored, of 6 that any did"
+    assert found.scope == "on 2 of 6 cases"
 
 
-@pytest.mark.parametrize("common", [False, True])
-def test_rows_that_nobody_scored_leave_it_open_which_cases_are_whole(common):
+def test_a_case_of_which_systems_lack_different_rows_is_left_out():
     """Both have two rows of the last group, but not the same two, and neither has its last row."""
     runs = scored(one=answers({0}, [*range(20), 20, 21]), two=answers({1}, [*range(20), 21, 22]))
-    with pytest.raises(InputError, match="cannot be told which cases all runs scored in full"):
-        compare_runs(runs, Asked(common=common))
+    (found,) = compare_runs(runs)
+    assert found.notes == ("compared on 5 of 6 cases: 'g5' was not scored in full by one, two",)
+    assert found.result.groups == 5
+
+
+def test_rows_that_nobody_scored_leave_it_open_which_cases_are_whole():
+    """Runs of which it is not recorded how many rows each case lacks."""
+    runs = scored(one=answers({0}, [*range(20), 20, 21]), two=answers({1}, [*range(20), 21, 22]))
+    old = [dataclasses.replace(run, coverage={k: v for k, v in run.coverage.items() if k != "lacking"}) for run in runs]
+    (found,) = compare_runs(old)
+    assert found.result.p is None
+    assert "cannot be told which cases all runs scored in full" in found.result.why
 
 
 def test_the_same_rows_are_the_same_cases(tmp_path):
@@ -195,7 +243,7 @@ def test_the_same_rows_are_the_same_cases(tmp_path):
 
 def test_runs_without_a_case_in_common_are_refused():
     runs = scored(one=answers({0}, range(12)), two=answers({20}, range(12, 24)))
-    with pytest.raises(InputError, match="no case was scored in full by all of them"):
+    with pytest.raises(InputError, match="no case was scored in full by one and two"):
         compare_runs(runs, Asked(common=True))
 
 
@@ -228,15 +276,11 @@ def test_a_run_with_a_failed_cell_is_compared_on_the_rest(tmp_path):
     options = {"truth": table, "folds": 3, "retries": 0, "out": tmp_path / "runs"}
     result = gnomon.run("labels", systems=(system, "majority"), **options)
     assert not result.complete
-    assert "comparison" not in result.tables
-    assert any("--common" in note for note in result.tables["scores"].notes)
-    with pytest.raises(InputError, match=r"2 of 3 cells.* on 4 of 6 cases"):
-        gnomon.compare(tmp_path / "runs")
-    found = gnomon.compare(tmp_path / "runs", common=True).tables["comparison"]
-    assert found.title == "paired comparison on 4 of 6 cases that all runs scored"
-    assert found.notes[0] == "compared only on 4 of 6 cases that all runs scored"
-    assert "partial: 2 of 3 cells" in found.notes[1]
-    assert found.rows[0]["groups"].value == 4
+    for found in (result.tables["comparison"], gnomon.compare(tmp_path / "runs").tables["comparison"]):
+        assert found.title == "paired comparison on 4 of 6 cases"
+        assert found.notes[0].startswith("compared on 4 of 6 cases: ")
+        assert "were not scored by " in found.notes[0]
+        assert found.rows[0]["groups"].value == 4
 
 
 def test_systems_that_fail_in_the_same_cell_are_compared_on_the_rest(tmp_path):
@@ -247,7 +291,7 @@ def test_systems_that_fail_in_the_same_cell_are_compared_on_the_rest(tmp_path):
     systems = tuple(f"{tmp_path / name}.py:Fragile" for name in ("one", "two"))
     result = gnomon.run("labels", truth=table, folds=3, retries=0, systems=systems, out=tmp_path / "runs")
     (found,) = compare_runs(result.runs, Asked(common=True))
-    assert found.scope == "on 4 cases that all runs scored, of 4 that any did"
+    assert found.scope == "on 4 of 6 cases"
 
 
 def events(path, subjects, shift):
@@ -272,12 +316,10 @@ def test_events_with_missing_cases_are_compared_on_the_rest(tmp_path):
     """Six subjects with two recordings each; 'short' has no result for the four recordings of two of them."""
     truth, results = events(tmp_path, 6, 1.5)
     gnomon.score("events", truth, results, missing="skip", out=tmp_path / "runs")
-    with pytest.raises(InputError, match=r"short is partial.* on 8 of 12 cases"):
-        gnomon.compare(tmp_path / "runs")
-    table = gnomon.compare(tmp_path / "runs", measures="time_macro_f1", against="short", common=True).tables[
-        "comparison"
-    ]
-    assert table.title == "paired comparison on 8 of 12 cases that all runs scored"
+    table = gnomon.compare(tmp_path / "runs", measures="time_macro_f1", against="short").tables["comparison"]
+    assert table.title == "paired comparison on 8 of 12 cases"
+    left_out = "'s0am', 's0pm', 's1am' and 1 more (4 in all) were not scored by short"
+    assert table.notes[0] == f"compared on 8 of 12 cases: {left_out}"
     # By hand: of the true seconds 'whole' finds all but 2, 'short' all but 2 + 1.5 k, for subjects k = 2..5 twice.
     true = sum(2 * (20 + k) for k in range(2, 6))
     missed = {"whole": 2 * 4 * 2, "short": sum(2 * (2 + 1.5 * k) for k in range(2, 6))}

@@ -11,7 +11,7 @@ from gnomon.core.errors import InputError
 from gnomon.inference.intervals import Plan
 from gnomon.inference.paired import Paired, compare
 from gnomon.measures.classification import Accuracy
-from gnomon.runs.comparison import Asked, Comparison, compare_runs, comparison_table, pairings
+from gnomon.runs.comparison import LEGEND, Asked, Comparison, compare_runs, comparison_table, pairings
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import make
 
@@ -131,15 +131,77 @@ def test_one_test_needs_no_correction(small_run):
 
 
 def test_several_systems_are_corrected_after_a_score():
-    """Three systems: two tests, the larger p stays, the smaller doubles or takes the larger (by hand)."""
+    """Three systems: the best was chosen, so that all three pairs are tested, and two of them are shown."""
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 400)
     given = {"id": np.arange(400), "label": truth, "group": np.repeat(np.arange(10), 40)}
     answers = {rate: np.where(rng.random(400) < rate, 1 - truth, truth) for rate in (0.05, 0.1, 0.4)}
     systems = {f"s{rate}": {"id": np.arange(400), "label": label} for rate, label in answers.items()}
-    rows = gnomon.score("labels", given, systems).tables["comparison"].rows
-    small, large = sorted(cells["p"].value for cells in rows)
-    assert sorted(cells["p_holm"].value for cells in rows) == sorted([min(1, 2 * small), max(2 * small, large)])
+    result = gnomon.score("labels", given, systems)
+    table = result.tables["comparison"]
+    every = gnomon.compare(result, all_pairs=True).tables["comparison"].rows
+    ordered = sorted(cells["p"].value for cells in every)  # Holm by hand: times 3, 2 and 1, never falling
+    holm = [min(1, max((3 - i) * ordered[i] for i in range(place + 1))) for place in range(3)]
+    expected = [holm[ordered.index(cells["p"].value)] for cells in every]
+    by_pair = {(row["a"].value, row["b"].value): p for row, p in zip(every, expected, strict=True)}
+    assert len(every) == 3
+    assert len(table.rows) == 2
+    for row in table.rows:
+        assert row["p_holm"].value == pytest.approx(by_pair[row["a"].value, row["b"].value])
+    assert any("all 3 pairs of systems, since the best was chosen by its score" in note for note in table.notes)
+
+
+def test_a_system_that_was_named_before_is_corrected_for_its_own_tests():
+    rng = np.random.default_rng(1)
+    truth = rng.integers(0, 2, 400)
+    given = {"id": np.arange(400), "label": truth, "group": np.repeat(np.arange(10), 40)}
+    answers = {rate: np.where(rng.random(400) < rate, 1 - truth, truth) for rate in (0.05, 0.1, 0.4)}
+    systems = {f"s{rate}": {"id": np.arange(400), "label": label} for rate, label in answers.items()}
+    result = gnomon.score("labels", given, systems)
+    table = gnomon.compare(result, against="s0.1").tables["comparison"]
+    small, large = sorted(cells["p"].value for cells in table.rows)
+    assert sorted(cells["p_holm"].value for cells in table.rows) == sorted([min(1, 2 * small), max(2 * small, large)])
+    assert any("for the 2 tests of this table" in note for note in table.notes)
+
+
+def test_a_star_needs_a_difference_from_every_other_system():
+    """'one' is ahead of 'two' in all of twelve groups; 'wild' is far behind in seven groups, and ahead in five."""
+    wrong = {"one": [4] * 12, "two": [6, 7] * 6, "wild": [0, 0, 0, 0, 0, *[12] * 7]}
+    truth = {"id": range(240), "label": ["a", "b"] * 120, "group": [row // 20 for row in range(240)]}
+    other = {"a": "b", "b": "a"}
+    systems = {
+        name: {
+            "id": range(240),
+            "label": [other[x] if r % 20 < own[r // 20] else x for r, x in enumerate(truth["label"])],
+        }
+        for name, own in wrong.items()
+    }
+    pair = gnomon.score("labels", truth, {name: systems[name] for name in ("one", "two")})
+    assert [row["accuracy"].mark for row in pair.tables["scores"].rows] == ["best", ""]
+    assert LEGEND in pair.tables["scores"].notes
+    assert LEGEND.startswith("* significantly better than every other system (Holm over all pairs, p < 0.05)")
+    three = gnomon.score("labels", truth, systems)
+    assert three.tables["scores"].rows[0]["system"].value == "one"
+    assert {row["accuracy"].mark for row in three.tables["scores"].rows} == {""}
+    assert LEGEND not in three.tables["scores"].notes
+
+
+def test_a_star_is_decided_after_the_correction():
+    """By hand: 'a' is ahead of four others in each of six groups; p is 2 / 64 each, and 10 pairs make it 0.3125."""
+    truth = {"id": range(60), "label": ["a", "b"] * 30, "group": [row // 10 for row in range(60)]}
+    other = {"a": "b", "b": "a"}
+    labels = {
+        name: [other[x] if r % 10 < n + (r // 10) % 2 else x for r, x in enumerate(truth["label"])]
+        for n, name in enumerate("acegi")
+    }
+    systems = {name: {"id": range(60), "label": label} for name, label in labels.items()}
+    result = gnomon.score("labels", truth, {name: systems[name] for name in "ag"})
+    assert result.tables["comparison"].rows[0]["p"].value == 2 / 64
+    assert result.tables["scores"].rows[0]["accuracy"].mark == "best"
+    five = gnomon.score("labels", truth, systems)
+    assert {row["p"].value for row in five.tables["comparison"].rows} == {2 / 64}
+    assert {row["p_holm"].value for row in five.tables["comparison"].rows} == {10 * 2 / 64}
+    assert not [cell for row in five.tables["scores"].rows for cell in row.values() if cell.mark == "best"]
 
 
 def test_a_measure_where_less_is_better_says_which_sign_is_good(small_run):

@@ -191,7 +191,7 @@ def test_the_verb_in_python_is_the_package_and_takes_results(system, tmp_path):
     result = gnomon.audit(folder, system("two", MIXED), fail_on="error")
     assert folder.name in [row["run"].value for row in result.tables["audit"].rows]
     assert result.extra["audit"]["failed"] is False
-    assert set(result.tables) == {"audit", "findings", "not_made"}
+    assert set(result.tables) == {"audit", "findings", "claims", "not_made"}
     assert "audit of 2 runs" in str(result)
     assert result.to_frame("not_made")["why"].tolist()
 

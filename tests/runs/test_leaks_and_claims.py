@@ -1,10 +1,16 @@
 """A claim about new people falls with a leak that the audit finds; runs on other inputs are not compared."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
 import gnomon
+from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
-from gnomon.core.evidence import NOT_TRAINED_ON, Claim, Need
+from gnomon.core.evidence import NOT_TRAINED_ON, Claim, Finding, Need
+from gnomon.report.sections import sections
+from gnomon.runs import samples, seal
 
 
 def table(rows=8, groups=8, seed=0):
@@ -37,7 +43,92 @@ def test_copied_rows_refute_it(tmp_path):
     run = gnomon.run("labels", truth=given, systems="nearest_mean", out=str(tmp_path)).runs[0]
     found = verdict(run)
     assert (run.manifest["facts"]["leak_free"], found.supported) == (0, False)
-    assert found.missing == ("test data and groups that were not trained on (found 0)",)
+    assert found.missing == (
+        "test data and groups that were not trained on (found 0)",
+        "an audit without errors (found exact-duplicates)",
+    )
+    assert not verdict(run, "every-class").supported
+
+
+def refuted(notes):
+    return [note for note in notes if "not supported: the scores describe groups" in note and "found " in note]
+
+
+def places(folder):
+    """Return what every place says of the claim about new groups: whether it is supported, and what is missing."""
+    run = gnomon.load(folder).runs[0]
+    (page,) = [item for part in sections(gnomon.load(folder)) for item in part.items if item.name == "claims"]
+    row = next(row for row in page.rows if row["claim"].value.startswith("the scores describe groups"))
+    audit = gnomon.audit(folder).extra["audit"]["runs"][0]["claims"]
+    told = next(one for one in audit if one["id"] == "new-groups")
+    return {
+        "report": (verdict(run).supported, "; ".join(verdict(run).missing)),
+        "page": (row["verdict"].value == "supported", row["missing"].value),
+        "audit": (told["supported"], "; ".join(told["missing"])),
+    }
+
+
+def sealed(folder, **changed):
+    """Change the stored audit of a run, and seal it again."""
+    audit = json.loads((folder / "audit.json").read_bytes())
+    (folder / "audit.json").write_bytes(encode_pretty({**audit, **changed}))
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+
+
+def test_an_error_of_any_check_vetoes_every_claim(tmp_path):
+    """A run of which an earlier version found an error, and stored its claims as supported all the same."""
+    result = gnomon.run("labels", truth=table(), systems=("nearest_mean", "majority"), out=str(tmp_path))
+    assert set(places(result.runs[0].path).values()) == {(True, "")}
+    for run in result.runs:
+        error = Finding("selected-on-test", "error", "selection", "looked at 3 of 8 test samples", "select elsewhere")
+        sealed(run.path, findings=[error.record()])
+        said = (False, "an audit without errors (found selected-on-test)")
+        assert set(places(run.path).values()) == {said}
+    assert refuted(gnomon.load(tmp_path).tables["scores"].notes)
+    assert refuted(gnomon.compare(tmp_path).tables["comparison"].notes)
+    assert not [check for check in gnomon.verify(result.runs[0].path) if check.name == "claims" and check.passed]
+
+
+def test_an_error_that_is_found_after_the_run_was_written_vetoes_its_claims(tmp_path):
+    run = gnomon.run("labels", truth=table(), systems="nearest_mean", out=str(tmp_path)).runs[0]
+    (run.path / samples.NAME).unlink()
+    (run.path / seal.NAME).write_bytes(seal.make(run.path))
+    assert set(places(run.path).values()) == {(False, "an audit without errors (found samples-missing)")}
+
+
+def test_samples_that_cannot_be_read_cost_the_claim_and_not_the_report(tmp_path):
+    run = gnomon.run("labels", truth=table(), systems="nearest_mean", out=str(tmp_path)).runs[0]
+    (run.path / samples.NAME).write_bytes(b"no table")
+    (run.path / seal.NAME).write_bytes(seal.make(run.path))
+    found = gnomon.load(run.path)
+    assert found.runs[0].scores == run.scores
+    assert verdict(found.runs[0]).missing == ("an audit without errors (found audit-failed)",)
+
+
+def test_an_error_may_concern_some_claims_or_none():
+    claims = Claim("a", "s"), Claim("b", "s")
+    error = Finding("x", "error", "w", "e", "r", ("b",))
+    assert [claim.judge({}, [error]).supported for claim in claims] == [True, False]
+    assert [claim.judge({}, [replace(error, claims=())]).supported for claim in claims] == [True, True]
+    assert [claim.judge({}, [replace(error, claims=None)]).supported for claim in claims] == [False, False]
+    assert [claim.judge({}, [replace(error, severity="warning")]).supported for claim in claims] == [True, True]
+    assert replace(error, claims=None).record().keys() == {"id", "severity", "where", "evidence", "remedy"}
+
+
+def test_systems_of_different_coverage_are_said_to_be_so_and_starred_on_common_cases():
+    """Eight groups of ten rows; 'short' lacks the last, on which it would be perfect."""
+    ids = range(80)
+    truth = {"id": ids, "label": ["a", "b"] * 40, "group": [i // 10 for i in ids]}
+    other = {"a": "b", "b": "a"}
+    poor = [other[x] if i % 10 < 4 + i // 10 % 2 and i < 70 else x for i, x in enumerate(truth["label"])]
+    systems = {"good": {"id": ids, "label": truth["label"]}, "short": {"id": range(70), "label": poor[:70]}}
+    result = gnomon.score("labels", truth, systems, missing="skip")
+    notes = result.tables["scores"].notes
+    assert any("error: systems were scored on different cases of 8" in note for note in notes)
+    assert [row["accuracy"].mark for row in result.tables["scores"].rows] == ["best", ""]
+    assert "compared on 7 of 8 cases: '7' was not scored by short" in notes
+    assert result.tables["comparison"].rows[0]["p"].value == 2 / 2**7
+    assert all(verdict(run).supported for run in result.runs)
 
 
 def test_what_was_predicted_elsewhere_is_not_judged():

@@ -74,7 +74,7 @@ def test_the_best_is_marked_where_it_is_told_apart_as_tables_do():
     for view in pictures.intervals(result.runs):
         assert marked(view) == ["right"]
         assert view.notes == (
-            "marked as best: told apart from the second (interval of the paired difference, and p < 0.05)",
+            "marked as best: significantly better than every other system (Holm over all pairs, p < 0.05)",
         )
     stars = {row["system"].value for row in table.rows if row["accuracy"].mark == "best"}
     assert stars == {"right"}
@@ -89,8 +89,7 @@ def test_nobody_is_marked_where_the_best_is_not_told_apart():
     for view in views:
         assert marked(view) == []
         assert view.notes == (
-            "none is marked: the best is not told apart from the second "
-            "(interval of the paired difference, and p < 0.05)",
+            "none is marked: no system is significantly better than every other system (Holm over all pairs, p < 0.05)",
         )
 
 
@@ -101,10 +100,10 @@ def test_three_groups_tell_nothing_apart(runs):
 
 def test_nobody_is_marked_without_a_paired_comparison():
     result = compared({"right": [0] * 8, "poor": [3] * 8})
-    lacking = dataclasses.replace(result.runs[1], coverage={**result.runs[1].coverage, "complete": False})
-    for view in pictures.intervals([result.runs[0], lacking]):
+    elsewhere = dataclasses.replace(result.runs[1], manifest={**result.runs[1].manifest, "data_fingerprint": "f" * 64})
+    for view in pictures.intervals([result.runs[0], elsewhere]):
         assert marked(view) == []
-        assert view.notes[0].startswith("none is marked: no paired comparison: poor is ")
+        assert view.notes[0].startswith("none is marked: no paired comparison: right and poor were scored on different")
     silent = dataclasses.replace(result.runs[1], scores=())
     assert pictures.intervals([result.runs[0], silent])[0].notes == ("none is marked: not every system has a score",)
 

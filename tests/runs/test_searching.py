@@ -8,7 +8,7 @@ from gnomon.inference.paired import Paired
 from gnomon.measures.classification import Accuracy
 from gnomon.runs.ablation import points
 from gnomon.runs.arms import Arm, failure, failures
-from gnomon.runs.comparison import told_apart
+from gnomon.runs.comparison import is_significant
 from gnomon.runs.searching import MOST_SPARKS, Search, sparks
 
 
@@ -80,7 +80,7 @@ def test_failures_are_told_once_per_reason(small_run):
     ],
 )
 def test_told_apart_by_interval_and_p(low, high, p, apart):
-    assert told_apart(Paired(0.2, low, high, p, 5, True, 0.06)) is apart
+    assert is_significant(Paired(0.2, low, high, 0.5, 5, True, 0.06), p) is apart
 
 
 def test_many_values_are_drawn_in_few_places():

@@ -420,7 +420,7 @@ def test_a_missing_fact_is_found(folder):
 )
 def test_a_verdict_that_does_not_follow_from_the_facts_is_found(folder, change):
     edit(folder, "audit.json", change)
-    assert problems(folder) == {"claims": ("the verdicts on claims do not follow from the facts",)}
+    assert problems(folder) == {"claims": ("the verdicts on claims do not follow from the facts and the findings",)}
 
 
 def test_a_changed_fact_of_the_suite_is_found_by_the_claim_that_hangs_on_it(evaluation, tmp_path):
@@ -429,7 +429,7 @@ def test_a_changed_fact_of_the_suite_is_found_by_the_claim_that_hangs_on_it(eval
     folder = publish(make(dataclasses.replace(evaluation, protocol=protocol), Plan(), Clock()), tmp_path).path
     assert problems(folder) == {}
     edit(folder, "manifest.json", lambda manifest: manifest["facts"].update(least_class_groups=9))
-    assert problems(folder) == {"claims": ("the verdicts on claims do not follow from the facts",)}
+    assert problems(folder) == {"claims": ("the verdicts on claims do not follow from the facts and the findings",)}
 
 
 def test_a_verdict_with_its_facts_and_cases_forged_is_found_by_the_scores(folder):

@@ -20,6 +20,8 @@ from gnomon.core.tallies import Tallies, Totals, union
 
 AGAIN = "score again from the predictions; what is stored was changed, or made by a faulty measure"
 IDLE = "what differs between them was not applied, or never binds; do not report it as an effect of zero"
+COMPARING: tuple[str, ...] = ()
+"""The claims of single runs that errors about the comparison of runs concern: none."""
 CLOSE = 1e-9
 """Relative difference at which a stored score still follows from its tallies."""
 
@@ -125,7 +127,7 @@ def coverage(
         counts = ", ".join(f"{system} {len(wanted) - len(missing)}" for system, missing in dropped.items())
         text = f"systems were scored on different cases of {len(wanted)} ({counts}); {len(common)} are common to all"
         remedy = "compare them on the common cases only, or complete them"
-        findings.append(Finding("coverage-differs", "error", "cases", text, remedy))
+        findings.append(Finding("coverage-differs", "error", "cases", text, remedy, COMPARING))
     return tuple(findings)
 
 
@@ -161,7 +163,9 @@ def same_predictions(prints: Mapping[str, str], systems: Mapping[str, str] | Non
             of = {(systems or {}).get(name) for name in names}
             alike = len(of) == 1 and None not in of
             severity: Severity = "warning" if alike else "error"
-            findings.append(Finding("same-predictions", severity, ", ".join(names), text, IDLE if alike else remedy))
+            findings.append(
+                Finding("same-predictions", severity, ", ".join(names), text, IDLE if alike else remedy, COMPARING)
+            )
     return tuple(findings)
 
 

@@ -68,6 +68,15 @@ def lines(report: Report, width: int) -> Iterator[str]:
         if len(report.all) > 1:
             yield from _wrapped(f"In: {_named(items)}", width)
         yield ""
+    refuted = report.unsupported()
+    if refuted:
+        yield "claims that are not supported"
+        yield ""
+    for verdict, items in refuted:
+        yield from _wrapped(f"{verdict.statement}{_somewhere(items, report)}", width, "  ")
+        yield from _wrapped(f"Needs {', '.join(verdict.missing)}.", width)
+    if refuted:
+        yield ""
     yield "made"
     yield ""
     for checks, items in report.made():

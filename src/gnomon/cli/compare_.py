@@ -20,7 +20,11 @@ from gnomon.cli.formats import check_output, formatted, put
 )
 @click.option("--against", default="", metavar="SYSTEM", help="Compare every system with this one, not with the best.")
 @click.option("--all-pairs", is_flag=True, help="Compare every system with every other.")
-@click.option("--common", is_flag=True, help="Where runs lack cases, compare on those that all runs scored.")
+@click.option(
+    "--common",
+    is_flag=True,
+    help="Where runs lack cases, compare every pair on those that all runs scored, not on those that the two scored.",
+)
 @click.option(
     "--over",
     type=click.Choice(["datasets", "seeds"]),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -18,10 +18,17 @@ class Finding:
     where: str
     evidence: str
     remedy: str
+    claims: tuple[str, ...] | None = None
+    """Ids of the claims that an error concerns; None: every claim about the scores."""
 
-    def record(self) -> dict[str, str]:
-        """Return the finding as plain data."""
-        return asdict(self)
+    def record(self) -> dict[str, Any]:
+        """Return the finding as plain data; the claims are left out where it concerns all."""
+        found = {name: getattr(self, name) for name in ("id", "severity", "where", "evidence", "remedy")}
+        return found if self.claims is None else {**found, "claims": list(self.claims)}
+
+    def vetoes(self, claim: str) -> bool:
+        """Say whether the finding is an error that concerns a claim: the number is not what it says it is."""
+        return self.severity == "error" and (self.claims is None or claim in self.claims)
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.id} ({self.where}): {self.evidence}. {self.remedy}"
@@ -45,6 +52,8 @@ class Need:
         return isinstance(found, (int, float)) and found >= self.at_least
 
 
+NO_ERRORS = "an audit without errors"
+"""What every claim needs."""
 NOT_TRAINED_ON = Need("leak_free", 1, "test data and groups that were not trained on", if_known=True)
 """What every claim about new people, rooms or recordings needs where the run itself trained its system."""
 
@@ -57,17 +66,21 @@ class Claim:
     statement: str
     needs: tuple[Need, ...] = ()
 
-    def judge(self, facts: Mapping[str, Any]) -> Verdict:
-        """Compare the claim with the facts of a run.
+    def judge(self, facts: Mapping[str, Any], findings: Iterable[Finding] = ()) -> Verdict:
+        """Compare the claim with the facts of a run, and with the findings of its audit: an error vetoes it.
 
         >>> claim = Claim("new people", "holds for people not in the data", (Need("groups", 6, "at least 6 groups"),))
         >>> claim.judge({"groups": 1}).missing
         ('at least 6 groups (found 1)',)
+        >>> claim.judge({"groups": 8}, [Finding("exact-duplicates", "error", "", "", "")]).missing
+        ('an audit without errors (found exact-duplicates)',)
         """
-        missing = tuple(
+        missing = [
             f"{need.text} (found {facts.get(need.fact, 'nothing')})" for need in self.needs if not need.met(facts)
-        )
-        return Verdict(self.id, self.statement, not missing, missing)
+        ]
+        errors = list(dict.fromkeys(finding.id for finding in findings if finding.vetoes(self.id)))
+        missing += [f"{NO_ERRORS} (found {', '.join(errors)})"] if errors else []
+        return Verdict(self.id, self.statement, not missing, tuple(missing))
 
     def record(self) -> dict[str, Any]:
         """Return the claim as plain data."""

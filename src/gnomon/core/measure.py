@@ -11,6 +11,9 @@ is no NaN and no sentinel.
 A measure whose class set depends on the data (``present``, ``union``) resolves it once on the whole
 with ``freeze`` and uses that for replicates; a class of the frozen set without support in a
 replicate is skipped. Without a frozen set, every total resolves its own.
+
+``score_each`` scores single groups or cases. A class that a group does not have in truth says nothing
+about that group: there, a macro average leaves the class out, and the score of that class is undefined.
 """
 
 from __future__ import annotations
@@ -104,6 +107,15 @@ class Measure(ABC):
     @abstractmethod
     def why(self, totals: Totals) -> str:
         """Say why the score of these (unbatched) totals is undefined."""
+
+    def score_each(self, totals: Totals) -> Scored:
+        """Score single groups or cases, each by itself; classes that one does not have in truth are left out."""
+        return self.score(totals)
+
+    @property
+    def each_rule(self) -> str:
+        """Say what ``score_each`` does otherwise than ``score``, for a note under a table; empty where nothing."""
+        return ""
 
     def freeze(self, totals: Totals) -> Array | None:
         """Resolve what depends on the whole (a class set), to be passed to ``score`` for replicates."""

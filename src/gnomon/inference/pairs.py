@@ -1,7 +1,8 @@
 """Scores of two systems on each group by itself, for tests and effect sizes that need one number per group.
 
-A group is scored from its own tallies, as if nothing else had been measured: a class set that depends on the data
-(``union``, ``present``) is the group's own. A group on which either system has no score is left out and counted.
+A group is scored from its own tallies, as if nothing else had been measured. A macro average of a group is over the
+classes that the group has in truth, and the score of a class is undefined on groups without it
+(:meth:`gnomon.core.measure.Measure.score_each`). A group on which either system has no score is left out and counted.
 The mean of such scores is not the score of the whole; :mod:`gnomon.inference.paired` compares wholes.
 
 Conventions: differences are A - B whatever the measure's direction. Differences that agree but for rounding tie, and
@@ -64,7 +65,7 @@ class Pairs:
 def pair_scores(measure: Measure, a: Groups, b: Groups) -> Pairs:
     """Score both systems on each group by itself; groups in the same order on both sides."""
     a, b = align(a, b)
-    score_a, score_b = measure.score(a.rows), measure.score(b.rows)
+    score_a, score_b = measure.score_each(a.rows), measure.score_each(b.rows)
     both = score_a.defined & score_b.defined
     left_out = int((~both).sum())
     return Pairs(score_a.values[both], score_b.values[both], left_out, measure.direction, a.level)

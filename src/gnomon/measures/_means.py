@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from gnomon.core.measure import Scored
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import averaging
@@ -36,14 +34,25 @@ class F1OfMeans(AnswerCounts):
 
     def support(self, totals: Totals, frozen: Array | None) -> Array:
         """Classes with truth here."""
-        present = totals["truth"] > 0
-        return np.asarray(present if frozen is None else present[..., frozen])
+        return averaging.in_truth(totals, frozen)
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Average both, then combine them; 0 where both are 0, undefined where one is."""
+        return self._combined(totals, frozen)
+
+    def score_each(self, totals: Totals) -> Scored:
+        """Average over the classes that each single group or case has in truth."""
+        return self._combined(totals, None, single=True)
+
+    @property
+    def each_rule(self) -> str:
+        """Which classes of a single group or case the averages are over."""
+        return averaging.EACH_RULE
+
+    def _combined(self, totals: Totals, frozen: Array | None, *, single: bool = False) -> Scored:
         missing = self.missing(totals)
         precision, recall = (
-            averaging.averaged(kind, "macro", totals, frozen, self.classes, self.zero_division, missing)
+            averaging.averaged(kind, "macro", totals, frozen, self.classes, self.zero_division, missing, single=single)
             for kind in ("precision", "recall")
         )
         mean = Scored.ratio(2 * precision.values * recall.values, precision.values + recall.values)

@@ -29,6 +29,10 @@ not truly of. As a missing answer could have been of any class, 0/0 in precision
 The classes of ``union`` depend on the answers: one that is missing may be of a class that occurs nowhere else, and of
 sets it may name any number of such classes. No number of classes is then large enough, and these means are undefined:
 macro averages over ``union``, and of sets also micro precision and micro F1 over ``union``.
+
+Replicates (leave-one-out, bootstrap) use the class set of the whole without the classes that a replicate lacks: a class
+that is in the truth of the whole counts where it is in the truth of the replicate. A macro average of a single group or
+case is over the classes that it has in truth, whatever the class set of the whole.
 """
 
 from __future__ import annotations
@@ -46,6 +50,12 @@ Kind = Literal["f1", "precision", "recall"]
 Average = Literal["macro", "weighted", "micro"]
 ClassSet = str | tuple[str, ...]
 ZeroDivision = Literal[0, 1] | None
+PREDICTED, IN_TRUTH = 1, 2
+"""Codes of a frozen class set: the class is only predicted on the whole, or it is in the truth of the whole; else 0."""
+EACH_RULE = "averaged over the classes that it has in truth; undefined without any"
+"""How a macro average is taken on a single group or case."""
+CLASS_RULE = "undefined where the class is not in its truth"
+"""What the score of one class is on a single group or case."""
 
 
 def check(classes: ClassSet, zero_division: ZeroDivision, average: str = "macro") -> None:
@@ -87,24 +97,38 @@ def held(label: str, totals: Totals) -> Array:
     return np.asarray(totals["truth"][..., [axis.index(label)]] > 0)
 
 
+def where_true(label: str, totals: Totals, scored: Scored) -> Scored:
+    """Leave scores of one class undefined where the class does not occur in truth."""
+    defined = scored.defined & held(label, totals)[..., 0]
+    return Scored(np.where(defined, scored.values, 0.0), defined)
+
+
 def members(classes: ClassSet, totals: Totals, frozen: Array | None) -> Array:
     """Return which classes of the axis are averaged over, ``(*batch, classes)``.
 
-    With a frozen set (classes supported on the whole), a member without support here is skipped.
+    With a frozen set (see :func:`freeze`), a class that has support on the whole and none here is skipped; one that is
+    in the truth of the whole has support here only where it is true, not where it is predicted alone.
     """
     support = supported(classes, totals)
-    if classes in ("union", "present"):
-        return support if frozen is None else support & frozen
-    listed = _listed(classes, totals)
+    by_list = classes not in ("union", "present")
+    listed = _listed(classes, totals) if by_list else support
     if frozen is None:
         return np.broadcast_to(listed, support.shape)
-    return np.asarray(listed & (support | ~frozen))
+    kept = np.where(frozen == IN_TRUTH, totals["truth"] > 0, support)
+    return np.asarray(listed & (kept | (frozen == 0)) if by_list else kept & (frozen > 0))
 
 
 def freeze(classes: ClassSet, totals: Totals) -> Array:
-    """Return the classes of the set that have support on the whole, ``(classes,)``."""
+    """Return which classes of the set have support on the whole: :data:`IN_TRUTH`, :data:`PREDICTED` or 0 per class."""
     support = supported(classes, totals)
-    return support if classes in ("union", "present") else support & _listed(classes, totals)
+    inside = support if classes in ("union", "present") else support & _listed(classes, totals)
+    return np.where(inside, np.where(totals["truth"] > 0, IN_TRUTH, PREDICTED), 0).astype(np.int8)
+
+
+def in_truth(totals: Totals, frozen: Array | None) -> Array:
+    """Return which classes have truth here, ``(*batch, classes)``; of a frozen set only its members."""
+    present = np.asarray(totals["truth"] > 0)
+    return present if frozen is None else present[..., frozen > 0]
 
 
 @dataclass(frozen=True)
@@ -135,13 +159,19 @@ def averaged(
     classes: ClassSet,
     zero_division: ZeroDivision,
     missing: Missing | None = None,
+    *,
+    single: bool = False,
 ) -> Scored:
-    """Average one kind of ratio over the class set; answers that are missing cost as much as any answer could."""
-    given = _averaged(kind, average, totals, frozen, classes, zero_division)
+    """Average one kind of ratio over the class set; answers that are missing cost as much as any answer could.
+
+    With ``single``, totals are of single groups or cases: a macro average is over the classes that each has in truth.
+    """
+    given = _averaged(kind, average, totals, frozen, classes, zero_division, single=single)
     if missing is None or not missing.some.any():
         return given
-    lowest = given if kind == "recall" else _lowest(kind, average, totals, frozen, classes, missing)
-    unbounded = depends_on_missing(kind, average, totals, classes, missing)
+    lowest = given if kind == "recall" else _lowest(kind, average, totals, frozen, classes, missing, single)
+    whole = "present" if single and average == "macro" else classes
+    unbounded = depends_on_missing(kind, average, totals, whole, missing)
     values = np.where(missing.some, lowest.values, given.values)
     return Scored(values, np.where(missing.some, lowest.defined, given.defined) & ~unbounded)
 
@@ -159,12 +189,20 @@ def depends_on_missing(kind: Kind, average: Average, totals: Totals, classes: Cl
 
 
 def _lowest(
-    kind: Kind, average: Average, totals: Totals, frozen: Array | None, classes: ClassSet, missing: Missing
+    kind: Kind,
+    average: Average,
+    totals: Totals,
+    frozen: Array | None,
+    classes: ClassSet,
+    missing: Missing,
+    single: bool,
 ) -> Scored:
     """Return the lowest average of precision or F1 that answers in place of the missing ones could have."""
     weights = members(classes, totals, frozen).astype(np.float64)
     top, bottom = ratios(kind, totals)
     absent = _absent(classes, totals)
+    if single and average == "macro":
+        weights, absent = weights * (totals["truth"] > 0), 0
     if missing.positives is not None:
         bottom = bottom + missing.positives
     if average == "micro":
@@ -202,10 +240,20 @@ def least_sum(tops: Array, bottoms: Array, more: Array) -> Array:
 
 
 def _averaged(
-    kind: Kind, average: Average, totals: Totals, frozen: Array | None, classes: ClassSet, zero_division: ZeroDivision
+    kind: Kind,
+    average: Average,
+    totals: Totals,
+    frozen: Array | None,
+    classes: ClassSet,
+    zero_division: ZeroDivision,
+    *,
+    single: bool,
 ) -> Scored:
     """Average over the answers that there are."""
     inside = members(classes, totals, frozen)
+    single = single and average == "macro"
+    if single:
+        inside = inside & (totals["truth"] > 0)
     top, bottom = ratios(kind, totals)
     if average == "micro":
         pooled = Scored.ratio((top * inside).sum(axis=-1), (bottom * inside).sum(axis=-1))
@@ -215,7 +263,7 @@ def _averaged(
         return Scored(np.where(pooled.defined, pooled.values, zero_division), ~nothing)
     each = Scored.ratio(top, bottom)
     values, weights = each.values, inside.astype(np.float64)
-    absent = _absent(classes, totals)
+    absent = 0 if single else _absent(classes, totals)
     if zero_division is None:
         weights, absent = weights * each.defined, 0
     elif zero_division:
@@ -303,15 +351,23 @@ class AveragedRatio(AnswerCounts):
 
     def support(self, totals: Totals, frozen: Array | None) -> Array | None:
         """Classes of a macro average with truth here; other averages do not hang on rare classes."""
-        if self.average != "macro":
-            return None
-        present = totals["truth"] > 0
-        return np.asarray(present if frozen is None else present[..., frozen])
+        return in_truth(totals, frozen) if self.average == "macro" else None
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Average over the class set."""
         missing = self.missing(totals)
         return averaged(self.kind, self.average, totals, frozen, self.classes, self.zero_division, missing)
+
+    def score_each(self, totals: Totals) -> Scored:
+        """Average over the classes that each single group or case has in truth, where the average is a macro one."""
+        return averaged(
+            self.kind, self.average, totals, None, self.classes, self.zero_division, self.missing(totals), single=True
+        )
+
+    @property
+    def each_rule(self) -> str:
+        """Which classes of a single group or case a macro average is over."""
+        return EACH_RULE if self.average == "macro" else ""
 
     def why(self, totals: Totals) -> str:
         """No class to average over."""

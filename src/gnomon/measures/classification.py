@@ -203,6 +203,15 @@ class _OfClass(ClassCounts):
         values = np.where(scored.defined, scored.values, self.zero_division)
         return Scored(values, np.broadcast_to(totals["n"] > 0, values.shape))
 
+    def score_each(self, totals: Totals) -> Scored:
+        """Ratio of one class on single groups or cases, undefined where the class is not in truth."""
+        return averaging.where_true(self.label, totals, self.score(totals))
+
+    @property
+    def each_rule(self) -> str:
+        """What a single group or case needs to have a score."""
+        return averaging.CLASS_RULE
+
     def support(self, totals: Totals, frozen: Array | None) -> Array:
         """Whether the class has truth here."""
         del frozen
@@ -262,8 +271,7 @@ class BalancedAccuracy(ClassCounts):
 
     def support(self, totals: Totals, frozen: Array | None) -> Array:
         """Classes with truth here."""
-        present = totals["truth"] > 0
-        return np.asarray(present if frozen is None else present[..., frozen])
+        return averaging.in_truth(totals, frozen)
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Macro recall over classes in truth."""

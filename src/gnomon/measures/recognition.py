@@ -79,6 +79,10 @@ class _Viewed(AveragedRatio, WardTally):
         """Average over the class set."""
         return super().score(self.view(totals), frozen)
 
+    def score_each(self, totals: Totals) -> Scored:
+        """Average over the classes that each single group or recording has in truth."""
+        return super().score_each(self.view(totals))
+
     def why(self, totals: Totals) -> str:
         """No recording, or no class to average over."""
         return super().why(self.view(totals)).replace("no samples", "no recordings")

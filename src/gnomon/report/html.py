@@ -80,7 +80,7 @@ def _drawn(view: View) -> str:
 
 
 def _marked(text: str, mark: str) -> str:
-    return {"best": f"<b>{text}</b>", "partial": f"{text}&nbsp;&dagger;"}.get(mark, text)
+    return {"best": f"<b>{text}</b>&nbsp;*", "partial": f"{text}&nbsp;&dagger;"}.get(mark, text)
 
 
 def table(
@@ -169,7 +169,9 @@ def _content(cell: Cell, column: Column) -> Markup:
     number, bracket, span = said.partition(" [") if not isinstance(cell.value, (str, type(None))) else (said, "", "")
     shown = join([number, tag("span", bracket + span, cls="interval")] if bracket else [_breakable(said)])
     if cell.mark == "best":
-        return join([tag("b", shown), tag("abbr", "*", title="the best, and told apart from the second", cls="mark")])
+        return join(
+            [tag("b", shown), tag("abbr", "*", title="significantly better than every other system", cls="mark")]
+        )
     if cell.mark == "partial":
         return join([shown, tag("abbr", "†", title="of a partial run", cls="mark")])
     return shown

@@ -1,12 +1,12 @@
 """Tables for a paper: booktabs, plain digits, arrows for the better direction.
 
-The best of a column is bold only where it can be told apart from the second; a dagger stands behind partial runs. A
-table needs the packages ``booktabs`` and ``graphicx`` and, on engines older than 2020, ``textcomp``; text is UTF-8 and
-escaped. Numbers are plain digits without separators of thousands, behind a minus of mathematics. Intervals are set
-small in cells of their own: beside their numbers, or in a line under them where the table would be too wide for a page;
-what is still too wide is scaled to the line. Whatever is no number in a column of numbers stands in braces, so that
-such a column may be made an ``S`` column of ``siunitx``. An opening bracket or a star is kept from being read as an
-argument of a line's end. What notes advise somebody at a terminal is left out.
+The best of a column is bold only where it is significantly better than every other; a dagger stands behind partial
+runs. A table needs the packages ``booktabs`` and ``graphicx`` and, on engines older than 2020, ``textcomp``; text is
+UTF-8 and escaped. Numbers are plain digits without separators of thousands, behind a minus of mathematics. Intervals
+are set small in cells of their own: beside their numbers, or in a line under them where the table would be too wide
+for a page; what is still too wide is scaled to the line. Whatever is no number in a column of numbers stands in
+braces, so that such a column may be made an ``S`` column of ``siunitx``. An opening bracket or a star is kept from
+being read as an argument of a line's end. What notes advise somebody at a terminal is left out.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def for_paper(note: str) -> str:
     >>> for_paper("no groups, so no interval is given; add a column, or --group id")
     'no groups, so no interval is given'
     """
-    plain = re.sub(r" \(in Python: [^)]*\)", "", note).replace("(*, bold)", "(bold)")  # stars are for terminals
+    plain = re.sub(r"^\* ", "bold: ", re.sub(r" \(in Python: [^)]*\)", "", note))  # stars are for terminals
     first, *rest = re.split(r"(; |: )", plain)
     pieces = zip(rest[::2], rest[1::2], strict=True)
     kept = "" if _TERMINAL.search(first) else first

@@ -44,7 +44,7 @@ def _drawn(view: View) -> str:
 
 
 def _marked(text: str, mark: str) -> str:
-    return {"best": f"**{text}**", "partial": f"{text} †"}.get(mark, text)
+    return {"best": f"**{text}** \\*", "partial": f"{text} †"}.get(mark, text)
 
 
 def _line(cells: Sequence[str]) -> str:

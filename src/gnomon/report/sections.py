@@ -196,9 +196,12 @@ def _effects(runs: Sequence[Run]) -> list[Table]:
     if len(runs) < 2:
         return []
     try:
-        found = effects_table(compare_runs(runs, Asked(tested=False)), runs[0])
+        comparisons = compare_runs(runs, Asked(tested=False))
     except InputError:
         return []
+    if not any(item.sides for item in comparisons):
+        return []
+    found = effects_table(comparisons, runs[0])
     name = variant(runs[0])
     return [replace(found, title=f"{found.title} ({name})" if name else found.title)]
 

@@ -1,18 +1,18 @@
 """Which runs may be compared, and on which cases: one ground, one candidate pool, the same cases in one order.
 
-Runs are aligned by case id. A run that lacks cases is refused, unless it is asked to compare on the cases that all
-runs scored; of cases whose rows may be scored in part, only those count as common that every run scored in full.
+Runs are aligned by case id, on the cases that all of them scored. Of cases whose rows may be scored in part, only those
+count as common that every run scored in full, unless all runs scored the very same rows. What is left out is said.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow.parquet as pq
 
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array
 from gnomon.inference.scoring import score
@@ -23,12 +23,22 @@ POOL = "pool_fingerprint"
 """The fact under which a suite records the candidate pool that it ranked against."""
 ROWS, WINDOWS = "rows", "windows"
 """Under which suites whose cases have many rows say in the coverage how many of them were scored."""
+CASES = ("cases", "scenes")
+"""Under which suites say in the coverage how many cases there are, and which were not scored."""
 GROUND = (("suite", "suites"), ("data_fingerprint", "data"), ("protocol_fingerprint", "protocols"))
+
+
+LACKING = "lacking"
+"""Under which suites say in the coverage how many rows of which cases were not scored: counts by case id."""
+
+
+class NothingCommonError(InputError):
+    """Runs of one ground that have no case in common, or of which that cannot be told."""
 
 
 @dataclass(frozen=True)
 class Aligned:
-    """Runs over the same cases in the same order; ``scope`` says which, where they are not all."""
+    """Runs over the same cases in the same order; ``scope`` and ``notes`` say which, where they are not all."""
 
     runs: tuple[Run, ...]
     scope: str = ""
@@ -40,30 +50,26 @@ def distinct(runs: Sequence[Run]) -> list[Run]:
     return list({str(run.manifest["id"]): run for run in reversed(runs)}.values())[::-1]
 
 
-def align(runs: Sequence[Run], *, common: bool = False, seeds: bool = False) -> Aligned:
-    """Return runs over the same cases; ``common`` leaves out what some lack, ``seeds`` lets the seed differ."""
+def align(runs: Sequence[Run], *, seeds: bool = False) -> Aligned:
+    """Return runs over the cases that all of them scored; ``seeds`` lets the seed differ.
+
+    Raises :class:`NothingCommonError` where they have no case in common, or where that cannot be told.
+    """
     comparable(runs, seeds=seeds)
     first = runs[0]
     ids = set(first.roster.ids)
-    why = next((f"{run.system} is {partial(run)}" for run in runs if not run.complete), "")
-    other = next((run for run in runs if set(run.roster.ids) != ids), None)
-    if other is not None:
-        why = why or f"{first.system} and {other.system} do not hold the same cases"
-    if not why:
+    if all(run.complete and set(run.roster.ids) == ids for run in runs):
         taken = [_take(run, first.roster.ids) for run in runs]
         _grouped_alike(taken)
         return Aligned(tuple(taken))
     shared, doubt = _common(runs)
-    doubt = doubt or ("" if shared else "no case was scored in full by all of them")
-    scope = _scope(runs, len(shared))
-    if not common:
-        hint = doubt or f"--common (in Python: common=True) compares {scope}"
-        raise InputError(f"{why}: complete the runs before comparing; {hint}")
-    if doubt:
-        raise InputError(f"{why}; {doubt}")
+    if doubt or not shared:
+        names = " and ".join(run.system for run in runs) if len(runs) == 2 else "all of them"
+        raise NothingCommonError(doubt or f"no case was scored in full by {names}")
     taken = [_headlined(_take(run, shared)) for run in runs]
     _grouped_alike(taken)
-    return Aligned(tuple(taken), scope, tuple(f"{run.system}: {partial(run)}" for run in runs if not run.complete))
+    scope = _scope(runs, len(shared))
+    return Aligned(tuple(taken), scope, (f"compared {scope}{_left_out(runs)}",))
 
 
 def comparable(runs: Sequence[Run], *, seeds: bool = False) -> None:
@@ -115,6 +121,11 @@ def _common(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
     """Return the cases that every run scored in full, and why that cannot be told."""
     held = set.intersection(*(set(run.roster.ids) for run in runs))
     shared = tuple(case for case in runs[0].roster.ids if case in held)
+    if _same_rows(runs):
+        return shared, ""
+    if all(run.complete or LACKING in run.coverage for run in runs):
+        lacking = {case for run in runs for case in run.coverage.get(LACKING, ())}
+        return tuple(case for case in shared if case not in lacking), ""
     rows = [found for run in runs if (found := _rows(run)) is not None]
     if len(rows) < len(runs):
         return shared, ""
@@ -123,7 +134,7 @@ def _common(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
         for one in rows
         for case, own in one.items()
     }
-    if not (any(run.complete for run in runs) or _whole(runs, full) or _same_rows(runs)):
+    if not (any(run.complete for run in runs) or _whole(runs, full)):
         return shared, _doubt(runs)
     return tuple(case for case in shared if all(found[case] == full[case] for found in rows)), ""
 
@@ -179,12 +190,53 @@ def _ids(run: Run) -> frozenset[str] | None:
 
 def _scope(runs: Sequence[Run], count: int) -> str:
     """Say how many cases are common to all runs, of how many there are or were scored by any."""
-    stated = [int(cases["truth"]) for run in runs if isinstance(cases := run.coverage.get("cases"), Mapping)]
-    known = [*stated, *(len(run.roster) for run in runs if run.complete)]
-    seen = len({case for run in runs for case in run.roster.ids})
+    stated = [int(n) for run in runs if (n := _stated(run)) is not None]
+    seen = {case for run in runs for case in (*run.roster.ids, *run.coverage.get(LACKING, ()))}
+    known = [*stated, *(len(run.roster) for run in runs if run.complete or LACKING in run.coverage)]
     if known:
-        return f"on {count} of {max(*known, seen)} cases that all runs scored"
-    return f"on {count} cases that all runs scored, of {seen} that any did"
+        return f"on {count} of {max(*known, len(seen))} cases"
+    return f"on {count} of the {len(seen)} cases that any of them scored"
+
+
+def _stated(run: Run) -> int | None:
+    """Return how many cases the truth has, where the coverage says so."""
+    counts = next((found for name in CASES if isinstance(found := run.coverage.get(name), Mapping)), {})
+    return counts.get("truth")
+
+
+def _left_out(runs: Sequence[Run]) -> str:
+    """Say which cases were not scored by which runs, with their number; where no case is named, what each run lacks."""
+    every = {case for run in runs for case in run.roster.ids}
+    by_case: dict[str, list[str]] = {}
+    unnamed = []
+    for run in runs:
+        missing = _missing(run, every)
+        for case in missing:
+            by_case.setdefault(case, []).append(run.system)
+        if not missing and not run.complete:
+            unnamed.append(f"{run.system} is {partial(run)}")
+    held = {case for run in runs for case in run.coverage.get(LACKING, ()) if case in run.roster.ids}
+    groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
+    for case, systems in by_case.items():
+        groups.setdefault((tuple(systems), case in held), []).append(case)
+    said = [
+        f"{some(cases, show=3)} {'was' if len(cases) == 1 else 'were'} not scored{' in full' * cut} by "
+        f"{', '.join(systems)}"
+        for (systems, cut), cases in groups.items()
+    ]
+    return ": " + "; ".join([*said, *unnamed]) if said or unnamed else ""
+
+
+def _missing(run: Run, every: Collection[str]) -> list[str]:
+    """Return the cases that a run did not score, or not in full: those it names, else those that others scored."""
+    for name in CASES:
+        counts = run.coverage.get(name)
+        listed = counts.get("missing") if isinstance(counts, Mapping) else None
+        if isinstance(listed, list) and listed:
+            return [str(case) for case in listed]
+    own = set(run.roster.ids)
+    lacking = run.coverage.get(LACKING, {})
+    return [*lacking, *sorted(case for case in every if case not in own and case not in lacking)]
 
 
 def _take(run: Run, ids: Sequence[str]) -> Run:

@@ -12,7 +12,7 @@ from gnomon.runs.grounds import Audited, Report
 
 def tables(report: Report) -> tuple[Table, ...]:
     """Return the summary, the findings and what was not made; and the runs that could not be audited."""
-    found = [_summary(report), _findings(report), _not_made(report)]
+    found = [_summary(report), _findings(report), _claims(report), _not_made(report)]
     return tuple([*found, _broken(report)] if report.broken else found)
 
 
@@ -62,6 +62,15 @@ def _findings(report: Report) -> Table:
     keys = ("severity", "finding", "runs", "where", "evidence", "remedy")
     title = f"findings, worst first{but(report)}" if rows else nothing(report)
     return Table("findings", title, tuple(Column(key, key) for key in keys), rows)
+
+
+def _claims(report: Report) -> Table:
+    rows = tuple(
+        {"claim": Cell(verdict.statement), "missing": Cell("; ".join(verdict.missing)), "runs": Cell(names(items))}
+        for verdict, items in report.unsupported()
+    )
+    columns = (Column("claim", "claim"), Column("missing", "what is missing"), Column("runs", "runs"))
+    return Table("claims", "claims that are not supported", columns, rows)
 
 
 def _not_made(report: Report) -> Table:

@@ -11,10 +11,12 @@ is not what it says. Elsewhere, and for other tags that name people, they are a 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
+
+import msgspec
 
 from gnomon.audit import CHECKS, Audit
 from gnomon.audit.duplicates import exact_duplicates
@@ -24,8 +26,8 @@ from gnomon.audit.ranges import read_ranges
 from gnomon.audit.results import identities, selection, shortfall
 from gnomon.audit.split import FOLD, in_every_fold
 from gnomon.audit.targets import unseen_classes
-from gnomon.core.errors import InputError
-from gnomon.core.evidence import Finding, Severity
+from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.evidence import Claim, Finding, Severity, Verdict
 from gnomon.core.samples import Samples
 from gnomon.core.signals import Labels
 from gnomon.inference.scoring import WHOLE
@@ -42,6 +44,8 @@ SELECTION = "selection"
 """The fact under which a suite records the ``metric`` that a system was selected by; a search records its own."""
 TARGET = "target"
 """The tag that holds the true class of every sample, training samples included."""
+LEAK_FREE = "leak_free"
+"""The fact that says whether training and test are apart."""
 PERSONAL = ("subject", "session")
 """Tags that are compared where samples carry them, besides the level that is resampled."""
 NO_TRAINING = "no training part: nothing was trained, or the predictions were made elsewhere"
@@ -123,7 +127,7 @@ def leak_free(audit: Audit, level: str) -> dict[str, int]:
         return {}
     kinds = {finding for name in SPLITS for finding in CHECKS[name].finds}
     leaks = [f for f in audit.findings if f.id in kinds and (f.severity == "error" or f.where == level)]
-    return {"leak_free": int(not [f for f in leaks if f.severity != "info"])}
+    return {LEAK_FREE: int(not [f for f in leaks if f.severity != "info"])}
 
 
 def samples_of(run: Run) -> Samples | None:
@@ -286,13 +290,38 @@ def _tagged(tags: Sequence[str], severity: Severity) -> Callable[[Samples], Foun
 
 
 def _claims_groups(run: Run) -> bool:
-    """Say whether the run supports a claim that rests on the number of groups."""
-    resting = {
-        claim["id"]
-        for claim in run.manifest["protocol"]["claims"]
-        if any(need["fact"] == "groups" for need in claim["needs"])
-    }
-    return any(verdict.supported and verdict.id in resting for verdict in run.verdicts)
+    """Say whether the run would support a claim that rests on the number of groups, but for what the audit finds."""
+    facts = {name: value for name, value in run.manifest["facts"].items() if name != LEAK_FREE}
+    resting = [claim for claim in _claims(run) if any(need.fact == "groups" for need in claim.needs)]
+    return any(claim.judge(facts).supported for claim in resting)
+
+
+def _claims(run: Run) -> tuple[Claim, ...]:
+    return msgspec.convert(run.manifest["protocol"]["claims"], tuple[Claim, ...])
+
+
+def judge_claims(run: Run, findings: Iterable[Finding]) -> tuple[Verdict, ...]:
+    """Judge the claims of a run by its facts and by the findings of an audit."""
+    found = tuple(findings)
+    return tuple(claim.judge(run.manifest["facts"], found) for claim in _claims(run))
+
+
+def with_audit(run: Run) -> Run:
+    """Return a run with the findings and verdicts that auditing it now gives, as ``gnomon audit`` shows them.
+
+    A run whose audit cannot be made keeps what was found before; that is an error of its own.
+    """
+    try:
+        audit = again(run)
+    except GnomonError as error:
+        text = f"the run could not be audited again: {error}"
+        lost = Finding("audit-failed", "error", run.system, text, "run 'gnomon verify' on it, or make the run again")
+        findings: Found = (*run.findings, lost)
+        return replace(run, findings=findings, verdicts=judge_claims(run, findings))
+    findings = audit.findings
+    return replace(
+        run, findings=findings, verdicts=judge_claims(run, findings), made=audit.made, not_made=audit.not_made
+    )
 
 
 _CHECKS: dict[str, Callable[[Run], Found | None]] = {

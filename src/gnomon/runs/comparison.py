@@ -12,13 +12,15 @@ from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
 from gnomon.inference.multiplicity import holm
 from gnomon.inference.paired import Paired, compare
-from gnomon.runs.alignment import align
+from gnomon.runs.alignment import Aligned, NothingCommonError, align, comparable
 from gnomon.runs.run import Run
 from gnomon.runs.tables import ranked, shown, titled
 
 ALPHA = 0.05
-TOLD = "told apart from the second (interval of the paired difference, and p < 0.05)"
-"""What is asked of the best before it is marked."""
+BETTER = f"significantly better than every other system (Holm over all pairs, p < {ALPHA})"
+"""What the best must be before it is marked."""
+LEGEND = f"* {BETTER}, and no interval of a difference holds 0"
+"""The note under a table with a marked system."""
 UNTESTED = Paired(None, None, None, None, 0, False, None, "not tested")
 
 
@@ -32,7 +34,7 @@ class Asked:
     """The system that all others are compared with; none is the best."""
     all_pairs: bool = False
     common: bool = False
-    """Compare on the cases that all runs scored, where some lack cases."""
+    """Where runs lack cases, compare every pair on the cases that all runs scored, not on those that the two scored."""
     ragged: str = "error"
     """What is done with a system that was not scored on every dataset: ``error``, or ``dash`` to leave it out."""
     tested: bool = True
@@ -52,26 +54,138 @@ class Comparison:
     scope: str = ""
     """On which cases, where not on all."""
     notes: tuple[str, ...] = ()
+    adjusted: float | None = None
+    """p after Holm, for the ``tests`` that it was corrected for; 0 tests: not corrected yet."""
+    tests: int = 0
+
+
+class Contest:
+    """Runs of one ground, compared pair by pair on the cases that both of a pair scored; results are kept.
+
+    ``same_cases`` says that the runs were aligned before.
+    """
+
+    def __init__(self, runs: Sequence[Run], *, same_cases: bool = False) -> None:
+        comparable(runs)
+        self.runs = tuple(runs)
+        self._same_cases = same_cases
+        self._aligned: dict[tuple[int, int], Aligned | str] = {}
+        self._groups: dict[tuple[int, Measure], Groups] = {}
+        self._found: dict[tuple[int, int, Measure], Paired] = {}
+
+    def aligned(self, a: int, b: int) -> Aligned | str:
+        """Return two runs on the cases that both scored, or why there are none."""
+        if (a, b) not in self._aligned:
+            pair = self.runs[a], self.runs[b]
+            try:
+                self._aligned[a, b] = Aligned(pair) if self._same_cases else align(pair)
+            except NothingCommonError as error:
+                self._aligned[a, b] = f"undefined ({error})"
+        return self._aligned[a, b]
+
+    def sides(self, measure: Measure, a: int, b: int) -> tuple[Groups, Groups] | None:
+        """Return the groups of two runs on the cases that both scored; None where there are none."""
+        found = self.aligned(a, b)
+        if isinstance(found, str):
+            return None
+        left, right = (self._of(run, measure) for run in found.runs)
+        return left, right
+
+    def _of(self, run: Run, measure: Measure) -> Groups:
+        key = id(run), measure  # runs are kept in _aligned, so that no id is given twice
+        if key not in self._groups:
+            self._groups[key] = run.groups(measure)
+        return self._groups[key]
+
+    def paired(self, measure: Measure, a: int, b: int) -> Paired:
+        """Compare two runs, given by their places."""
+        key = (a, b, measure)
+        if key not in self._found:
+            sides = self.sides(measure, a, b)
+            why = self.aligned(a, b)
+            undefined = Paired(None, None, None, None, 0, False, None, why if isinstance(why, str) else "")
+            self._found[key] = undefined if sides is None else compare(measure, *sides)
+        return self._found[key]
+
+    def comparison(self, measure: Measure, a: int, b: int, *, tested: bool = True) -> Comparison:
+        """Return the comparison of two runs with the cases that it rests on."""
+        found = self.aligned(a, b)
+        scope, notes = ("", ()) if isinstance(found, str) else (found.scope, found.notes)
+        result = self.paired(measure, a, b) if tested else UNTESTED
+        names = self.runs[a].system, self.runs[b].system
+        return Comparison(*names, measure, result, self.sides(measure, a, b), scope, notes)
+
+    def winner(self, measure: Measure) -> str:
+        """Return the system that is significantly better than every other by a measure, or nothing.
+
+        The best was chosen by its score. Each of its p-values is therefore corrected after Holm over all pairs of
+        systems: whichever system had come out best, its tests would be among them.
+        """
+        values = [None if (score := run.find(measure.name)) is None else score.value for run in self.runs]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values) or len(known) < 2:
+            return ""
+        sign = 1.0 if measure.direction == "up" else -1.0
+        first = max(range(len(known)), key=lambda place: sign * known[place])
+        own = [tuple(sorted((first, other))) for other in range(len(known)) if other != first]
+        ahead = {pair: sign if pair[0] == first else -sign for pair in own}
+        found = {pair: self.paired(measure, *pair) for pair in own}
+        if not all((one.difference or 0.0) * ahead[pair] > 0 for pair, one in found.items()):
+            return ""
+        if not all(is_significant(one, one.p) for one in found.values()):  # corrected, p is not smaller
+            return ""
+        pairs = list(combinations(range(len(known)), 2))
+        corrected = holm([self.paired(measure, *pair).p for pair in pairs])
+        adjusted = dict(zip(pairs, corrected.p, strict=True))
+        return self.runs[first].system if all(is_significant(found[pair], adjusted[pair]) for pair in own) else ""
+
+    @property
+    def scope_notes(self) -> list[str]:
+        """Say on which cases pairs were compared, where not on all."""
+        found = [one.notes for one in self._aligned.values() if isinstance(one, Aligned)]
+        return list(dict.fromkeys(note for notes in found for note in notes))
 
 
 def compare_runs(runs: Sequence[Run], asked: Asked | None = None) -> list[Comparison]:
-    """Compare the best run with every other by the headline, or as asked."""
+    """Compare the best run with every other by the headline, or as asked.
+
+    Where the best is compared, p-values are corrected for all pairs of systems, since it was chosen by its score.
+    """
     asked = asked or Asked()
     if len(runs) < 2:
         raise InputError(f"expected at least two runs to compare, but got {len(runs)}")
-    aligned = align(runs, common=asked.common)
-    ordered = ranked(aligned.runs)
+    shared = align(runs) if asked.common else Aligned(tuple(runs))
+    ordered = ranked(shared.runs)
+    contest = Contest(ordered, same_cases=asked.common)
     pairs = pairings([(run.system, str(run.manifest["system"])) for run in ordered], asked)
-    found = []
+    planned = pairs if asked.against or asked.all_pairs else list(combinations(range(len(ordered)), 2))
+    found: list[Comparison] = []
+    family: list[float | None] = []
     for measure in chosen(ordered[0], asked.measures):
-        groups = [run.groups(measure) for run in ordered]
         answered = [(score := run.find(measure.name)) is not None and score.n > 0 for run in ordered]
         both = [pair for pair in pairs if answered[pair[0]] and answered[pair[1]]]
-        for left, right in pairs if asked.measures or asked.against else both or pairs:
-            names, sides = (ordered[left].system, ordered[right].system), (groups[left], groups[right])
-            result = compare(measure, *sides) if asked.tested else UNTESTED
-            found.append(Comparison(*names, measure, result, sides, aligned.scope, aligned.notes))
-    return found
+        for pair in pairs if asked.measures or asked.against else both or pairs:
+            item = contest.comparison(measure, *pair, tested=asked.tested)
+            found.append(replace(item, scope=shared.scope, notes=shared.notes) if shared.scope else item)
+        family += [contest.paired(measure, *pair).p for pair in planned] if asked.tested else []
+    return with_holm(found, family) if asked.tested else found
+
+
+def with_holm(shown: Sequence[Comparison], family: Sequence[float | None] = ()) -> list[Comparison]:
+    """Correct p-values after Holm for all tests of a family, which holds all that are shown; default: just those."""
+    tests = list(family) or [item.result.p for item in shown]
+    by_p = dict(zip(tests, holm(tests).p, strict=True))
+    count = sum(p is not None for p in tests)
+    return [replace(item, adjusted=by_p[item.result.p], tests=count) for item in shown]
+
+
+def is_significant(found: Paired, p: float | None) -> bool:
+    """Say whether a difference is significant: p is below 0.05, and the interval of the difference does not hold 0.
+
+    ``p`` is the corrected one where several were tested. Where there is no interval, p decides.
+    """
+    held = found.low is not None and found.high is not None and found.low <= 0 <= found.high
+    return not held and p is not None and p < ALPHA
 
 
 def chosen(run: Run, names: Sequence[str]) -> list[Measure]:
@@ -106,10 +220,11 @@ def pairings(systems: Sequence[tuple[str, ...]], asked: Asked) -> list[tuple[int
 def comparison_table(comparisons: Sequence[Comparison], run: Run, *, what: str = "") -> Table:
     """Show comparisons: difference with interval, p-values, groups; ``run`` is any of those compared.
 
-    Several p-values are also corrected, all rows of the table as one family.
+    Several p-values are also corrected: as :func:`compare_runs` did, else all rows of the table as one family.
     """
     level = run.roster.level
-    corrected = holm([item.result.p for item in comparisons])
+    comparisons = comparisons if any(item.tests for item in comparisons) else with_holm(comparisons)
+    tests = max(item.tests for item in comparisons)
     rows = tuple(
         {
             "measure": Cell(titled(item.measure)),
@@ -117,10 +232,10 @@ def comparison_table(comparisons: Sequence[Comparison], run: Run, *, what: str =
             "b": Cell(item.b),
             "difference": _difference(item),
             "p": Cell(item.result.p, why=item.result.why),
-            "p_holm": Cell(adjusted, why=item.result.why),
+            "p_holm": Cell(item.adjusted, why=item.result.why),
             "groups": Cell(item.result.groups),
         }
-        for item, adjusted in zip(comparisons, corrected.p, strict=True)
+        for item in comparisons
     )
     columns = [
         Column("measure", "measure"),
@@ -131,17 +246,28 @@ def comparison_table(comparisons: Sequence[Comparison], run: Run, *, what: str =
         Column("p_holm", "p (Holm)", "probability", digits=4),
         Column("groups", plural(level), "count"),
     ]
-    if len(rows) < 2:
+    if len(rows) < 2 and tests < 2:
         columns = [column for column in columns if column.key != "p_holm"]
         rows = tuple({key: cell for key, cell in row.items() if key != "p_holm"} for row in rows)
-    title = " ".join(filter(None, ("paired comparison", what, comparisons[0].scope)))
-    return Table("comparison", title, tuple(columns), rows, _notes(comparisons, run, corrected.tests))
+    title = " ".join(filter(None, ("paired comparison", what, common_scope(comparisons))))
+    return Table("comparison", title, tuple(columns), rows, _notes(comparisons, run, tests))
+
+
+def common_scope(comparisons: Sequence[Comparison]) -> str:
+    """Return on which cases systems were compared, where that is the same in all rows."""
+    scopes = {item.scope for item in comparisons}
+    return scopes.pop() if len(scopes) == 1 else ""
 
 
 def scope_notes(comparisons: Sequence[Comparison]) -> list[str]:
     """Say on which cases systems were compared, where not on all, and which runs lack the others."""
-    scope = comparisons[0].scope
-    return [*([f"compared only {scope}"] if scope else []), *comparisons[0].notes]
+    found: dict[str, list[str]] = {}
+    for item in comparisons:
+        for note in item.notes:
+            found.setdefault(note, []).append(f"{item.a} and {item.b}")
+    rows = {f"{item.a} and {item.b}" for item in comparisons}
+    whose = ((note, list(dict.fromkeys(pairs))) for note, pairs in found.items())
+    return [note if len(pairs) == len(rows) else f"{', '.join(pairs)}: {note}" for note, pairs in whose]
 
 
 def direction_notes(measures: Sequence[Measure]) -> list[str]:
@@ -171,14 +297,21 @@ def _notes(comparisons: Sequence[Comparison], run: Run, tests: int) -> tuple[str
     lines += direction_notes([item.measure for item in comparisons])
     if tested:
         lines.append(f"p: two-sided swap test, tallies of A and B exchanged per {level} ({how})")
-    if len(comparisons) > 1 and tested:
-        one = f"p (Holm): p corrected for the {tests} {plural('test', tests)} of this table, taken as one family"
-        lines.append(f"{one}; judge by this one")
+    if (len(comparisons) > 1 or tests > 1) and tested:
+        lines.append(f"p (Holm): p corrected for {_family(comparisons, tests)}; judge by this one")
     lines += [
         f"interval {why}" for why in dict.fromkeys(i.result.interval_why for i in comparisons) if why.startswith("un")
     ]
     lines += qualified([(item.measure, item.result.notes) for item in comparisons])
     return (*lines, *_at_odds(comparisons, level, round(1 - coverage, 12)))
+
+
+def _family(comparisons: Sequence[Comparison], tests: int) -> str:
+    """Say which tests p-values were corrected for."""
+    if tests > sum(item.result.p is not None for item in comparisons):
+        several = " and measures" if len({item.measure for item in comparisons}) > 1 else ""
+        return f"all {tests} pairs of systems{several}, since the best was chosen by its score"
+    return f"the {tests} {plural('test', tests)} of this table, taken as one family"
 
 
 def _at_odds(comparisons: Sequence[Comparison], level: str, alpha: float) -> list[str]:
@@ -212,43 +345,18 @@ def _difference(item: Comparison) -> Cell:
 
 
 def with_best(table: Table, runs: Sequence[Run]) -> Table:
-    """Mark in every column of a leaderboard the best system, if it can be told apart from the second.
+    """Mark in every column of a leaderboard the system that is significantly better than every other, if there is one.
 
-    See :func:`told_apart`.
+    See :meth:`Contest.winner`.
     """
-    runs = align(runs).runs
+    contest = Contest(runs)
     by_name = {measure.name: measure for measure in runs[0].measures}
     marked = [dict(row) for row in table.rows]
     for column in table.columns:
-        winner = best(by_name[column.key], runs) if column.key in by_name else ""
+        winner = contest.winner(by_name[column.key]) if column.key in by_name else ""
         for row in marked:
             if winner and row["system"].value == winner:
                 row[column.key] = replace(row[column.key], mark="best")
-    notes = (
-        (*table.notes, f"marked (*, bold): the best, and {TOLD}")
-        if marked != [dict(row) for row in table.rows]
-        else table.notes
-    )
-    return replace(table, rows=tuple(marked), notes=notes)
-
-
-def best(measure: Measure, runs: Sequence[Run]) -> str:
-    """Return the system that is distinguishably the best by a measure, or nothing; runs are over the same cases."""
-    sign = 1.0 if measure.direction == "up" else -1.0
-    scored = [(score.value, run) for run in runs if (score := run.find(measure.name)) and score.value is not None]
-    if len(scored) < len(runs) or len(scored) < 2:
-        return ""
-    ordered = sorted(scored, key=lambda item: -sign * item[0])
-    first, second = ordered[0][1], ordered[1][1]
-    found = compare(measure, first.groups(measure), second.groups(measure))
-    return first.system if told_apart(found) else ""
-
-
-def told_apart(found: Paired) -> bool:
-    """Say whether a difference is distinguishable from none: its interval does not hold 0, and p is below 0.05.
-
-    Both are asked for: over a few groups an interval may miss 0 where no swap test can tell anything. Where there is no
-    interval, p decides.
-    """
-    held = found.low is not None and found.high is not None and found.low <= 0 <= found.high
-    return not held and found.p is not None and found.p < ALPHA
+    if not any(cell.mark == "best" for row in marked for cell in row.values()):
+        return table
+    return replace(table, rows=tuple(marked), notes=(*table.notes, LEGEND, *contest.scope_notes))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import PurePath
 from typing import Any
 
@@ -21,7 +22,7 @@ from gnomon.inference.composites import Composite, Part, compare_composites, com
 from gnomon.inference.friedman import Ranking, rank_systems
 from gnomon.inference.intervals import Groups
 from gnomon.runs.alignment import align, same_plan
-from gnomon.runs.comparison import Asked, Comparison, chosen, comparison_table, pairings
+from gnomon.runs.comparison import Asked, Comparison, chosen, comparison_table, pairings, with_holm
 from gnomon.runs.ranks import rank_tables
 from gnomon.runs.run import Run
 from gnomon.runs.tables import shown, titled
@@ -71,20 +72,25 @@ def compare_datasets(runs: Sequence[Run], asked: Asked) -> list[Table]:
     any_run = panel.first[panel.systems[0]]
     composites: list[tuple[Measure, dict[str, Composite]]] = []
     comparisons: list[Comparison] = []
+    family: list[float | None] = []
     for measure in measures:
         _one_measure(panel, measure)
         groups = {system: panel.groups(system, measure) for system in panel.systems}
         made = {system: composite(measure, groups[system]) for system in panel.systems}
         ordered = _ordered(made, measure)
         composites.append((measure, {system: made[system] for system in ordered}))
-        for left, right in pairings([(name,) for name in ordered], asked):
+        shown_pairs = pairings([(name,) for name in ordered], asked)
+        planned = shown_pairs if asked.against or asked.all_pairs else list(combinations(range(len(ordered)), 2))
+        for left, right in planned:
             a, b = ordered[left], ordered[right]
-            comparisons.append(Comparison(a, b, measure, compare_composites(measure, groups[a], groups[b])))
+            item = Comparison(a, b, measure, compare_composites(measure, groups[a], groups[b]))
+            family.append(item.result.p)
+            comparisons += [item] if (left, right) in shown_pairs else []
     tables = [_scores(panel, composites, any_run)]
     if not comparisons:
         return tables
     what = f"of the composites of {counted(len(panel.datasets), 'dataset')}"
-    tables.append(comparison_table(comparisons, any_run, what=what))
+    tables.append(comparison_table(with_holm(comparisons, family), any_run, what=what))
     return [*tables, *rank_tables([(measure, _ranking(measure, made)) for measure, made in composites])]
 
 
@@ -109,13 +115,12 @@ def _panel(runs: Sequence[Run], asked: Asked) -> Panel:
     if not whole:
         raise InputError("no system was scored on every dataset: leave a dataset out, or score one on all")
     _one_protocol([run for own in named.values() for run in own.values()])
-    aligned = {name: align(list(own.values()), common=asked.common) for name, own in named.items()}
+    aligned = {name: align(list(own.values())) for name, own in named.items()}
     notes = [
         f"{system}: no run on {some(lost, show=12)}, so that it has no composite and no rank"
         for system, lost in gaps.items()
         if lost
     ]
-    notes += [f"{name}: compared only {found.scope}" for name, found in aligned.items() if found.scope]
     notes += [f"{name}: {note}" for name, found in aligned.items() for note in found.notes]
     placed = {name: dict(zip(named[name], found.runs, strict=True)) for name, found in aligned.items()}
     return Panel(

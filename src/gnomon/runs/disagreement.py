@@ -12,7 +12,7 @@ from gnomon.core.table import Cell, Column, Table, View
 from gnomon.intake.tables import read_table
 from gnomon.runs.pictures import case_scores
 from gnomon.runs.run import Run
-from gnomon.runs.tables import column, titled
+from gnomon.runs.tables import column, each_notes, titled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -62,7 +62,7 @@ def by_case(a: Run, b: Run, measure: Measure) -> tuple[Table, View] | None:
         }
         for case in ordered[:MOST_CASES]
     )
-    notes = [told, "each case scored by itself; the largest difference first"]
+    notes = [told, "each case scored by itself; the largest difference first", *each_notes([measure], "case")]
     if len(cases) > MOST_CASES:
         notes.append(f"the first {MOST_CASES} of {len(cases):,} cases")
     title = f"difference of every case, {titled(measure)}: A {a.system}, B {b.system}"

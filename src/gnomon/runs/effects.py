@@ -12,9 +12,9 @@ from gnomon.inference.classical import paired_t, signed_rank
 from gnomon.inference.effects import Effect, detectable_difference, effects
 from gnomon.inference.intervals import same
 from gnomon.inference.pairs import Pairs, pair_scores
-from gnomon.runs.comparison import Comparison, direction_notes
+from gnomon.runs.comparison import Comparison, common_scope, direction_notes
 from gnomon.runs.run import Run
-from gnomon.runs.tables import shown, titled
+from gnomon.runs.tables import each_notes, shown, titled
 
 POWER = 0.8
 """The chance of finding the smallest detectable difference."""
@@ -38,18 +38,21 @@ COLUMNS = (
 def effects_table(comparisons: Sequence[Comparison], run: Run) -> Table:
     """Show what single groups say of the same comparisons; ``run`` is any of those compared.
 
-    One measure is named in the title, several in a column.
+    One measure is named in the title, several in a column. Systems without a common case have no row.
     """
     rows, remarks = [], []
     for item in comparisons:
+        if item.sides is None:
+            continue
         row, said = _row(item, run.plan.level)
         rows.append(row)
         remarks += said
     measures = list(dict.fromkeys(item.measure for item in comparisons))
     several = len(measures) > 1
-    title = " ".join(filter(None, ("per-group evidence", comparisons[0].scope)))
+    title = " ".join(filter(None, ("per-group evidence", common_scope(comparisons))))
     title += "" if several else f": {titled(measures[0])}"
-    notes = (*_explained(run), *direction_notes(measures), *dict.fromkeys(remarks))
+    single = each_notes(measures, run.roster.level)
+    notes = (*_explained(run), *single, *direction_notes(measures), *dict.fromkeys(remarks))
     return Table("effects", title, COLUMNS if several else COLUMNS[1:], tuple(rows), notes)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +16,9 @@ import numpy as np
 
 from gnomon.audit import Audit
 from gnomon.audit.record import SEVERITIES
-from gnomon.audit.results import coverage, trivial_baselines
+from gnomon.audit.results import COMPARING, coverage, trivial_baselines
 from gnomon.core.errors import GnomonError
-from gnomon.core.evidence import Finding, Severity
+from gnomon.core.evidence import Finding, Severity, Verdict
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Tallies
 from gnomon.runs import auditing, seal
@@ -56,7 +56,13 @@ class Audited:
             "runs": [str(run.manifest["id"]) for run in self.runs],
             "paths": [None if run.path is None else str(run.path) for run in self.runs],
             **self.audit.record(),
+            **({"claims": [verdict.record() for verdict in self.verdicts]} if len(self.runs) == 1 else {}),
         }
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """The claims of a single run, judged by what this audit found."""
+        return auditing.judge_claims(self.runs[0], self.audit.findings) if len(self.runs) == 1 else ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +109,15 @@ class Report:
                 found.setdefault(finding, []).append(item)
         ordered = sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
         return [(finding, tuple(found[finding])) for finding in ordered]
+
+    def unsupported(self) -> list[tuple[Verdict, tuple[Audited, ...]]]:
+        """Return every claim that is not supported, with the audits of the runs that make it."""
+        found: dict[Verdict, list[Audited]] = {}
+        for item in self.runs:
+            for verdict in item.verdicts:
+                if not verdict.supported:
+                    found.setdefault(verdict, []).append(item)
+        return [(verdict, tuple(items)) for verdict, items in found.items()]
 
     def made(self) -> list[tuple[tuple[str, ...], tuple[Audited, ...]]]:
         """Return the checks that were made, those of the same audits together."""
@@ -162,19 +177,41 @@ def audit_runs(runs: Sequence[Run], broken: Mapping[str, tuple[str, ...]] | None
 
 def side_by_side(runs: Sequence[Run]) -> Audit:
     """Make the checks that compare runs of one ground."""
-    audit = Audit()
     named = _named(runs)
-    own = {name: run for name, run in named.items() if not auditing.trivial(run) and _answered(run)}
-    prints = {name: str(run.manifest["prediction_fingerprint"]) for name, run in own.items()}
-    settings = {name: system for name, run in own.items() if (system := _setting_of(run))}
-    audit = audit.check("same-predictions", prints, settings)
-    audit = audit.add("coverage", _differing(named))
+    audit = _comparable(named)
     cases = {frozenset(run.roster.ids) for run in runs}
     if len(cases) > 1:
         why = "the runs were not scored on the same cases"
         return audit.skip("no-op-arms", why).skip("trivial-baselines", why)
     audit = audit.check("no-op-arms", {name: _ordered(run) for name, run in named.items()})
     return _against_trivial(audit, named)
+
+
+def _comparable(named: Mapping[str, Run]) -> Audit:
+    """Look for what forbids a comparison: the same predictions under several names, and different cases."""
+    own = {name: run for name, run in named.items() if not auditing.trivial(run) and _answered(run)}
+    prints = {name: str(run.manifest["prediction_fingerprint"]) for name, run in own.items()}
+    settings = {name: system for name, run in own.items() if (system := _setting_of(run))}
+    return Audit().check("same-predictions", prints, settings).add("coverage", _differing(named))
+
+
+def with_audits(runs: Sequence[Run]) -> list[Run]:
+    """Return runs with what ``gnomon audit`` finds now, and the verdicts on claims that follow.
+
+    Runs that were read back are audited again. Errors about the comparison of runs on one ground are added to each.
+    """
+    current = [run if run.table is not None else auditing.with_audit(run) for run in runs]
+    grounds: dict[tuple[str, ...], list[Run]] = {}
+    for run in current:
+        grounds.setdefault(run.ground, []).append(run)
+    errors = {
+        ground: tuple(f for f in _comparable(_named(own)).findings if f.severity == "error")
+        for ground, own in grounds.items()
+        if len(own) > 1
+    }
+    return [
+        replace(run, findings=tuple(dict.fromkeys((*run.findings, *errors.get(run.ground, ()))))) for run in current
+    ]
 
 
 def _answered(run: Run) -> bool:
@@ -214,7 +251,7 @@ def _differing(named: Mapping[str, Run]) -> tuple[Finding, ...]:
         f"systems were scored on different parts of the same cases: {', '.join(f'{n} {c}' for n, c in counts.items())}"
     )
     remedy = "compare them on the common ones only, or complete them"
-    return (Finding("coverage-differs", "error", "cases", text, remedy),)
+    return (Finding("coverage-differs", "error", "cases", text, remedy, COMPARING),)
 
 
 def _scored(run: Run) -> str:

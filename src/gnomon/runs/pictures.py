@@ -3,13 +3,14 @@
 Views
 -----
 ``intervals``
-    Leading measures of every system with their intervals; the best is marked where it is told apart from the second,
-    as in tables.
+    Leading measures of every system with their intervals; the best is marked where it is significantly better than
+    every other, as in tables.
 ``gap``
     The same system under two variants of a protocol, measure by measure.
 ``strips``
-    The score of every single case. A case is scored from its own tallies, as if nothing else had been measured, so that
-    the mean of the points is not the score of the whole. Measures of ledgers have no such scores, and a mean over
+    The score of every single case. A case is scored from its own tallies, as if nothing else had been measured (a macro
+    average is over the classes that the case has in truth), so that the mean of the points is not the score of the
+    whole. Measures of ledgers have no such scores, and a mean over
     datasets has none either: in its place stand the measures of each dataset.
 ``ranks``
     Mean ranks over five and more datasets with the critical difference: those of several runs, or those that a run
@@ -35,10 +36,9 @@ from gnomon.core.measure import Measure
 from gnomon.core.rows import LedgerMeasure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.inference.friedman import Ranking, cliques, rank_systems
-from gnomon.runs.alignment import align
-from gnomon.runs.comparison import TOLD, best
+from gnomon.runs.comparison import BETTER, Contest
 from gnomon.runs.run import Run
-from gnomon.runs.tables import column, ranked, shown, titled
+from gnomon.runs.tables import column, each_notes, ranked, shown, titled
 
 LEADING = 4
 """How many measures are drawn with their intervals."""
@@ -82,13 +82,14 @@ def _best(measure: Measure, runs: Sequence[Run]) -> tuple[str, tuple[str, ...]]:
     if any((score := run.find(measure.name)) is None or score.value is None for run in runs):
         return "", ("none is marked: not every system has a score",)
     try:
-        winner = best(measure, align(runs).runs)
+        contest = Contest(runs)
+        winner = contest.winner(measure)
     except InputError as error:
         return "", (f"none is marked: no paired comparison: {error}",)
     if not winner:
-        return "", (f"none is marked: the best is not {TOLD}",)
+        return "", (f"none is marked: no system is {BETTER}",)
     hidden = "" if winner in [run.system for run in runs[:MOST_SYSTEMS]] else f"; it is {winner}, which is not shown"
-    return winner, (f"marked as best: {TOLD}{hidden}",)
+    return winner, (f"marked as best: {BETTER}{hidden}", *contest.scope_notes)
 
 
 def _interval(run: Run, measure: Measure) -> dict[str, Any]:
@@ -129,7 +130,7 @@ def case_scores(run: Run, measure: Measure) -> dict[str, float]:
     tallies = run.tallies[measure.family]
     if tallies.n_cases != len(run.roster):
         return {}
-    found = measure.score(tallies.each())
+    found = measure.score_each(tallies.each())
     kept = (found.defined & tallies.filled()).tolist()
     factor = measure.shown.factor if measure.shown else 1.0
     pairs = zip(run.roster.ids, found.values.tolist(), kept, strict=True)
@@ -170,6 +171,7 @@ def strips(runs: Sequence[Run]) -> list[View]:
         ]
         means = [{"system": name, "value": math.fsum(scores[name].values()) / len(scores[name])} for name in systems]
         notes = [f"each {_case(runs[0])} scored by itself; the tick is the mean over them, not the score of the whole"]
+        notes += each_notes([measure], _case(runs[0]))
         if len(kept) < len(cases):
             lost = len(cases) - len(kept)
             notes.append(f"{len(kept):,} of {len(cases):,} cases, spread over the groups; {lost:,} are left out")
@@ -226,7 +228,10 @@ def worst(runs: Sequence[Run]) -> Table | None:
     )
     of = f"the worst {min(MOST_WORST, len(rows))} of {len(rows):,}" if len(rows) > MOST_WORST else f"all {len(rows)}"
     measure_said = "" if several else f" by {titled(found[0][0])}"
-    notes = (f"{of}{measure_said}; each case scored by itself, ordered by the mean over the systems",)
+    notes = (
+        f"{of}{measure_said}; each case scored by itself, ordered by the mean over the systems",
+        *each_notes([measure for measure, _ in found], "case"),
+    )
     kept = tuple(cells for _, _, cells in rows[:MOST_WORST])
     return Table("worst", f"{_of(runs[0])}: worst cases", columns, kept, notes)
 

@@ -162,7 +162,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         measures=protocol.measures,
         scores=tuple(scores),
         findings=evaluation.findings,
-        verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
+        verdicts=(),
         table=evaluation.table,
         samples=evaluation.samples,
         files=evaluation.files,
@@ -175,7 +175,7 @@ def make(evaluation: Evaluation, plan: Plan, clock: provenance.Clock, options: M
         run,
         manifest={**run.manifest, "facts": facts},
         findings=findings,
-        verdicts=tuple(claim.judge(facts) for claim in protocol.claims),
+        verdicts=tuple(claim.judge(facts, findings) for claim in protocol.claims),
         made=audit.made,
         not_made=dict(audit.not_made),
     )
@@ -290,6 +290,8 @@ def _assemble(folder: Path, manifest: dict[str, Any], limits: Limits) -> Run:
     tallies = packing.unpack_tallies(packing.read_packed(folder / "tallies.npz", limits))
     measures = tuple(registry.measure(record) for record in manifest["protocol"]["measures"])
     _check_fields(folder, measures, tallies)
+    findings = tuple(msgspec.convert(record, Finding) for record in audit["findings"])
+    verdicts = tuple(msgspec.convert(record, Verdict) for record in audit["claims"])
     return Run(
         manifest=manifest,
         coverage={**{k: v for k, v in coverage.items() if k != "roster"}, "complete": _truth(coverage["complete"])},
@@ -298,8 +300,8 @@ def _assemble(folder: Path, manifest: dict[str, Any], limits: Limits) -> Run:
         ledgers=packing.unpack_ledgers(packing.read_packed(ledgers, limits)) if ledgers.is_file() else {},
         measures=measures,
         scores=tuple(msgspec.convert(record, Score) for record in scores["scores"]),
-        findings=tuple(msgspec.convert(record, Finding) for record in audit["findings"]),
-        verdicts=tuple(msgspec.convert(record, Verdict) for record in audit["claims"]),
+        findings=findings,
+        verdicts=verdicts,
         path=folder,
         made=msgspec.convert(audit.get("made", ()), tuple[str, ...]),
         not_made=msgspec.convert(audit.get("not_made", {}), dict[str, str]),

@@ -15,9 +15,10 @@ from gnomon.core.evidence import Finding
 from gnomon.core.measure import Measure
 from gnomon.core.systems import written
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.inference.multiplicity import Adjusted, holm
 from gnomon.inference.paired import Paired
 from gnomon.runs.arms import Arm, failures, no_ops, paired, said, settings
-from gnomon.runs.comparison import told_apart
+from gnomon.runs.comparison import is_significant
 from gnomon.runs.tables import claims, column, interval_notes, part_of, shown, titled
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -76,10 +77,13 @@ def items(search: Search) -> tuple[list[Table | View], list[Finding]]:
     shown_items: list[Table | View] = [_table(search, findings), _curve(search)]
     if winner is None or winner is default:
         return shown_items, findings
-    found = paired(search.measure, winner, default)
-    doubt = _doubt(search, winner, found)
+    others = [arm for arm in search.arms if arm is not default]
+    tests = [paired(search.measure, arm, default) for arm in others]
+    place, corrected = others.index(winner), holm([test.p for test in tests])
+    found = tests[place]
+    doubt = _doubt(search, winner, found, corrected.p[place])
     findings = [*doubt, *findings]
-    return [*shown_items, _comparison(search, winner, found, doubt)], findings
+    return [*shown_items, _comparison(search, winner, found, corrected.p[place], corrected, doubt)], findings
 
 
 def _table(search: Search, findings: Sequence[Finding]) -> Table:
@@ -172,9 +176,9 @@ def sparks(values: Sequence[float | None], direction: str) -> str:
     return "".join(" " if level is None else SPARKS[level] for level in levels)
 
 
-def _doubt(search: Search, winner: Arm, found: Paired) -> list[Finding]:
-    """Warn of a winner that cannot be told from the default."""
-    if told_apart(found):
+def _doubt(search: Search, winner: Arm, found: Paired, p: float | None) -> list[Finding]:
+    """Warn of a winner that is not significantly better than the default; p is corrected for the choice."""
+    if is_significant(found, p):
         return []
     run, measure = search.default.run, search.measure
     level = plural(run.roster.level, found.groups)
@@ -183,14 +187,16 @@ def _doubt(search: Search, winner: Arm, found: Paired) -> list[Finding]:
     else:
         low, high = shown(found.low, measure), shown(found.high, measure)
         held = low is not None and high is not None and low <= 0 <= high
-        span = f"the interval [{low:.3g}, {high:.3g}] holds 0" if held else found.why or f"p is {found.p:.3g}"
+        span = f"the interval [{low:.3g}, {high:.3g}] holds 0" if held else found.why or f"p (Holm) is {p:.3g}"
         difference = shown(found.difference, measure)
         text = f"{winner} minus the default is {difference:.3g}, over {found.groups} {level}: {span}"
     remedy = f"keep the default, or search with more {plural(run.roster.level)} in the {search.part} part"
     return [Finding("winner-not-distinguishable", "warning", measure.name, text, remedy)]
 
 
-def _comparison(search: Search, winner: Arm, found: Paired, doubt: Sequence[Finding]) -> Table:
+def _comparison(
+    search: Search, winner: Arm, found: Paired, p: float | None, corrected: Adjusted, doubt: Sequence[Finding]
+) -> Table:
     measure, run = search.measure, search.default.run
     level = run.roster.level
     low, high = (shown(edge, measure) for edge in (found.low, found.high))
@@ -200,6 +206,7 @@ def _comparison(search: Search, winner: Arm, found: Paired, doubt: Sequence[Find
         "default": Cell(str(search.default)),
         "difference": Cell(shown(found.difference, measure), low, high, found.why, found.interval_why),
         "p": Cell(found.p, why=found.why),
+        "p_holm": Cell(p, why=found.why),
         "groups": Cell(found.groups),
     }
     columns = (
@@ -208,6 +215,7 @@ def _comparison(search: Search, winner: Arm, found: Paired, doubt: Sequence[Find
         Column("default", "default"),
         Column("difference", "winner - default", "score", digits=column(measure).digits),
         Column("p", "p", "probability", digits=4),
+        Column("p_holm", "p (Holm)", "probability", digits=4),
         Column("groups", plural(level), "count"),
     )
     notes = []
@@ -215,8 +223,10 @@ def _comparison(search: Search, winner: Arm, found: Paired, doubt: Sequence[Find
         notes.append(
             f"[low, high]: {100 * run.plan.level:g}% jackknife-t interval of the difference over {plural(level)}"
         )
+    notes.append(f"p: two-sided swap test per {level}")
     notes.append(
-        f"p: two-sided swap test per {level}, not corrected for the choice among {counted(len(search.arms), 'arm')}"
+        f"p (Holm): p corrected for {counted(corrected.tests, 'comparison')} of an arm with the default, since the "
+        "winner was chosen by its score; judge by this one"
     )
     notes += [*found.notes, *said(doubt)]
     return Table("winner", "the winner against the default", columns, (row,), tuple(notes))

@@ -19,7 +19,7 @@ from gnomon.core.tallies import Array
 from gnomon.inference.crossed import Crossed, crossed, crossed_spread, seed_notes
 from gnomon.inference.intervals import Groups, Interval, filled, gaps, left_out, no_spread, same
 from gnomon.inference.paired import ends
-from gnomon.runs.alignment import Aligned, align
+from gnomon.runs.alignment import align
 from gnomon.runs.comparison import Asked, chosen, direction_notes, pairings, qualified
 from gnomon.runs.run import Run
 from gnomon.runs.tables import shown, titled
@@ -45,7 +45,7 @@ def compare_seeds(runs: Sequence[Run], asked: Asked) -> list[Table]:
     """Show the mean of every system over its seeds, and compare systems that were run with the same seeds."""
     if not runs:
         raise InputError("--over seeds: no run given")
-    aligned = align([replace(run, alias="") for run in runs], common=asked.common, seeds=True)
+    aligned = align([replace(run, alias="") for run in runs], seeds=True)
     systems = _by_system(aligned.runs)
     if max(map(len, systems.values())) < 2:
         raise InputError(
@@ -65,7 +65,7 @@ def compare_seeds(runs: Sequence[Run], asked: Asked) -> list[Table]:
                 differences.append(mean_difference(measure, (a, groups[a]), (b, groups[b])))
             else:
                 apart.append(f"{a} and {b} are not compared: {_listed(groups[a])} against {_listed(groups[b])}")
-    notes = [*_scope(aligned), *dict.fromkeys(apart), *_unmoved(systems)]
+    notes = [*aligned.notes, *dict.fromkeys(apart), *_unmoved(systems)]
     tables = [_means(means, aligned.runs[0], notes)]
     return [*tables, _differences(differences, aligned.runs[0])] if differences else tables
 
@@ -145,10 +145,6 @@ def _interval(measure: Measure, pairs: Sequence[tuple[Groups, Groups]], values: 
         return Interval(None, None, same(first), notes)
     low, high = ends(measure, value, crossed_spread(values, without).half(first.plan.level))
     return Interval(low, high, "", notes)
-
-
-def _scope(aligned: Aligned) -> list[str]:
-    return [*([f"compared only {aligned.scope}"] if aligned.scope else []), *aligned.notes]
 
 
 def _listed(seeds: BySeed) -> str:

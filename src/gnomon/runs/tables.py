@@ -34,6 +34,15 @@ def titled(measure: Measure, name: str = "") -> str:
     return printed_name(measure, name)
 
 
+def each_notes(measures: Sequence[Measure], unit: str) -> list[str]:
+    """Say how measures score a single group or case, where it is not as they score the whole."""
+    rules: dict[str, list[str]] = {}
+    for measure in dict.fromkeys(measures):
+        if measure.each_rule:
+            rules.setdefault(measure.each_rule, []).append(measure.name)
+    return [f"{_few(names)} of a single {unit}: {rule}" for rule, names in rules.items()]
+
+
 def column(measure: Measure) -> Column:
     """Return the column of a measure."""
     title = measure.name.replace("_", " ")

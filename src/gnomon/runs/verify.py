@@ -10,16 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import pyarrow.parquet as pq
 
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import GnomonError, InputError
-from gnomon.core.evidence import Claim
 from gnomon.core.measure import by_family
 from gnomon.core.rows import LedgerMeasure
 from gnomon.inference.scoring import Score, derive
-from gnomon.runs import samples, seal
+from gnomon.runs import auditing, samples, seal
 from gnomon.runs.content import table_digest
 from gnomon.runs.directory import scores_bytes
 from gnomon.runs.run import Run, counted, load, run_id, summary
@@ -105,10 +103,10 @@ def _claims(run: Run) -> tuple[list[str], str]:
         for name, n in counted(run.roster, run.tallies, run.ledgers).items()
         if facts.get(name) != n
     ]
-    claims = msgspec.convert(run.manifest["protocol"]["claims"], tuple[Claim, ...])
-    if tuple(claim.judge(facts) for claim in claims) != run.verdicts:
-        wrong.append("the verdicts on claims do not follow from the facts")
-    return wrong, f"verdicts on {len(claims)} claims follow from the facts"
+    judged = auditing.judge_claims(run, run.findings)
+    if judged != run.verdicts:
+        wrong.append("the verdicts on claims do not follow from the facts and the findings")
+    return wrong, f"verdicts on {len(judged)} claims follow from the facts and the findings"
 
 
 def _coverage(run: Run) -> tuple[list[str], str]:

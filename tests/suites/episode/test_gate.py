@@ -44,12 +44,13 @@ def test_a_closed_gate_writes_what_was_found_and_what_is_needed():
     assert set(gate.files("strict", {}, {**OPEN, "artefacts": "full"})) == {gate.PROTOCOL}
 
 
-def test_a_run_has_the_protocol_with_the_verdict_on_every_claim(runs):
+def test_a_run_has_the_protocol_and_its_verdicts_in_one_place(runs):
     run = runs["strict"]["minimal"]
     held = json.loads((run.path / gate.PROTOCOL).read_bytes())
-    assert {verdict["id"]: verdict["supported"] for verdict in held["run"]["claims"]} == {
-        claim.id: False for claim in CLAIMS
-    }
+    assert [claim["id"] for claim in held["claims"]] == [claim.id for claim in CLAIMS]
+    assert "claims" not in held["run"]
+    stored = json.loads((run.path / "audit.json").read_bytes())["claims"]
+    assert {verdict["id"]: verdict["supported"] for verdict in stored} == {claim.id: False for claim in CLAIMS}
     assert held["run"]["gate"]["open"] is False
     assert held["run"]["artefacts"] == "smoke"
     assert {name: held[name] for name in gate.declared()} == json.loads(COMMITTED.read_bytes())

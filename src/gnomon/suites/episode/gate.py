@@ -1,7 +1,8 @@
 """The published protocol as data, and the gate before a claim about fine-tuning as a report.
 
 ``evaluation_protocol.json`` is written with every run: scope, windows, features, split, tasks with their contracts,
-leak controls, claims with their verdicts. ``DATA_BLOCKER_REPORT.md`` is written when the gate is closed, with every
+leak controls, claims with what they need. What became of the claims is in ``audit.json`` alone, since errors of the
+audit veto them. ``DATA_BLOCKER_REPORT.md`` is written when the gate is closed, with every
 condition, what was found and what is needed. Artefacts of fewer than 32 episodes are marked ``smoke``.
 """
 
@@ -84,13 +85,11 @@ def is_open(facts: Mapping[str, Any]) -> bool:
 
 def files(variant: str, split: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, bytes]:
     """Return the files about the protocol that a run has."""
-    verdicts = [claim.judge(facts).record() for claim in CLAIMS]
     found = {
         **declared(),
         "run": {
             "variant": variant,
             "split": dict(split),
-            "claims": verdicts,
             "gate": {"open": is_open(facts), "conditions": conditions(facts)},
             "artefacts": facts["artefacts"],
         },

@@ -301,14 +301,26 @@ class MeanF1(_OverDatasets):
             return None
         present = totals["truth"] > 0
         flat = present.reshape(*present.shape[:-2], -1)
-        return np.asarray(flat if frozen is None else flat[..., frozen.ravel()])
+        return np.asarray(flat if frozen is None else flat[..., frozen.ravel() > 0])
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Average over the classes of each dataset, then over datasets."""
         kept = [None] * len(totals.axes["dataset"]) if frozen is None else list(frozen)
+        return self._averaged(totals, kept)
+
+    def score_each(self, totals: Totals) -> Scored:
+        """Average over the classes that each single subject has in truth, in every dataset."""
+        return self._averaged(totals, [None] * len(totals.axes["dataset"]), single=True)
+
+    @property
+    def each_rule(self) -> str:
+        """Which classes of a single subject a macro average is over."""
+        return averaging.EACH_RULE if self.average == "macro" else ""
+
+    def _averaged(self, totals: Totals, kept: Sequence[Array | None], *, single: bool = False) -> Scored:
         return _mean(
             [
-                averaging.averaged("f1", self.average, part, own, self.classes, 0, missing_of(part))
+                averaging.averaged("f1", self.average, part, own, self.classes, 0, missing_of(part), single=single)
                 for part, own in zip(self.parts(totals), kept, strict=True)
             ]
         )

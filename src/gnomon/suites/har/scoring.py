@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from gnomon.intake.sources import Source, systems
 from gnomon.intake.texts import natural_ranks
 from gnomon.measures.classification import tally_cases
 from gnomon.numerics.counting import pair_counts
+from gnomon.runs.alignment import LACKING
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
@@ -32,7 +34,7 @@ from gnomon.suites.har import export
 from gnomon.suites.har.counted import Counted, facts, findings
 from gnomon.suites.har.metrics import METRICS, SCORINGS, family, listed, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.predictions import Answers, read_answers, read_truth
+from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
 from gnomon.suites.har.protocol import protocol
 from gnomon.suites.har.vocabulary import SEVERE, group_of
 
@@ -76,7 +78,8 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         unused: list[str] = []
         answers = read_answers(source, truth, options, unused)
         part = tallied(answers)
-        seen = Seen(len(truth), truth.tasks, data, (_described(truth.source), _described(source)))
+        inputs = _described(truth.source), _described(source)
+        seen = Seen(len(truth), truth.tasks, data, inputs, lacking(truth, answers))
         made = judged(part, [Counted.of(item) for item in answers], seen, truth.source, source, options)
         told = [*_unused(truth.source, truth.unused), *_unused(source, unused)]
         found.append(replace(made, table=table(answers), findings=(*made.findings, *told)))
@@ -101,6 +104,22 @@ class Seen:
     tasks: Collection[tuple[str, str]]
     data: str
     inputs: tuple[Mapping[str, Any], ...] = ()
+    lacking: Mapping[str, int] = field(default_factory=dict)
+    """How many windows of which cases were not scored."""
+
+
+def lacking(truth: Truth, answers: Sequence[Answers]) -> dict[str, int]:
+    """Count the windows of the truth that were left out, by case."""
+    found: Counter[str] = Counter()
+    if sum(map(len, answers)) == len(truth):
+        return {}
+    for item in answers:
+        rows = truth.tasks[item.metric, item.dataset]
+        asked = zip(truth.subjects[rows].to_pylist(), truth.recordings[rows].to_pylist(), strict=True)
+        scored = zip(item.subjects.to_pylist(), item.recordings.to_pylist(), strict=True)
+        lost = Counter(asked) - Counter(scored)
+        found.update({case_id(item.dataset, *path): n for path, n in lost.items()})
+    return dict(found)
 
 
 def judged(
@@ -121,6 +140,7 @@ def judged(
         coverage={
             "complete": scored == seen.windows,
             "windows": {"truth": seen.windows, "scored": scored, "missing": seen.windows - scored + lost},
+            **({LACKING: dict(seen.lacking)} if seen.lacking else {}),
             "policy": {"missing": options.missing},
         },
         inputs=seen.inputs,

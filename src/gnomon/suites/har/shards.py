@@ -28,6 +28,7 @@ from gnomon.intake.sources import Source, systems
 from gnomon.intake.tables import SUFFIXES, read_table
 from gnomon.intake.texts import hashes
 from gnomon.runs import once, parts
+from gnomon.runs.alignment import LACKING
 from gnomon.runs.content import table_digest
 from gnomon.runs.run import Evaluation
 from gnomon.suites.har import export, scoring
@@ -117,6 +118,7 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     answers = read_answers(source, truth, options)
     facts = {
         "windows": len(truth),
+        LACKING: scoring.lacking(truth, answers),
         "tasks": [Counted.of(item).record() for item in answers],
         "labels": [sorted(truth.there(task)) for task in truth.tasks],
         TRUTH: truth.fingerprint(),
@@ -136,7 +138,9 @@ def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOpti
     tasks = [task for task in tasks if family(task.metric, [task.dataset], "native") in whole.tallies]
     if not outcome.complete:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
-    seen = scoring.Seen(sum(own["windows"] for own in every), asked, folding.content(given, facts, read))
+    lacking = sum((Counter(own[LACKING]) for own in every), Counter[str]()) if outcome.complete else {}
+    windows = sum(own["windows"] for own in every)
+    seen = scoring.Seen(windows, asked, folding.content(given, facts, read), lacking=lacking)
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.judged(whole, tasks, seen, truth, source, options)
     coverage = folding.covered(made.coverage, given, read, outcome, options.missing)

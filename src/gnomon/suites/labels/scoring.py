@@ -25,6 +25,7 @@ from gnomon.intake.unread import note, reading_for
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
+from gnomon.runs.alignment import LACKING
 from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
@@ -76,9 +77,9 @@ def scored(truth: files.Truth, predictions: files.Aligned) -> pa.Table:
 def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Part:
     """Tally aligned predictions: cases, tallies, ledgers, and the facts that :func:`evaluation` needs."""
     kept = predictions.given if options.missing == "skip" else np.ones(len(truth), dtype=np.bool_)
-    roster, case = _cases(truth, options)
-    used, case = np.unique(case[kept], return_inverse=True)
-    roster = roster.take(used)
+    every, of = _cases(truth, options)
+    used, case = np.unique(of[kept], return_inverse=True)
+    roster, lost = every.take(used), np.bincount(of[~kept], minlength=len(every))
     sets = pa.types.is_list(truth.labels.type)
     tally = _tally_sets if sets else _tally_labels
     tallies, ledgers, true_classes, predicted_classes = tally(truth, predictions, case, len(roster), kept)
@@ -94,6 +95,7 @@ def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOption
             "missing": predictions.missing,
             "extra": predictions.extra,
         },
+        LACKING: {every.ids[place]: int(lost[place]) for place in np.flatnonzero(lost).tolist()},
     }
     return Part(roster, tallies, ledgers, facts)
 
@@ -126,6 +128,7 @@ def evaluation(
         coverage={
             "complete": rows["scored"] == rows["truth"],
             "rows": dict(rows),
+            **({LACKING: dict(facts[LACKING])} if facts[LACKING] else {}),
             "policy": {"missing": options.missing, "extra": options.extra},
         },
         audit=Audit(made=("degenerate-targets",)),

@@ -11,6 +11,7 @@ among those of the truth, as where all rows are in one file. A shard in which th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -34,6 +35,7 @@ from gnomon.intake.texts import hashes
 from gnomon.intake.unread import note
 from gnomon.measures import classification
 from gnomon.runs import once, parts
+from gnomon.runs.alignment import LACKING
 from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
@@ -141,6 +143,7 @@ def _codes(arguments: Mapping[str, Any], truth: Path, predictions: str | None) -
         "grouped": True,
         "coded": True,
         "rows": rows,
+        LACKING: {group: missing} if missing and arguments["missing"] == "skip" else {},
         TRUTH: found.truth,
         PREDICTIONS: found.predictions,
     }
@@ -228,6 +231,7 @@ def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOpti
         **{key: filled[0][key] for key in ("sets", "grouped")},
         **{key: _union([own[key] for own in every]) for key in ("true_classes", "predicted_classes")},
         "rows": {name: sum(own["rows"][name] for own in every) for name in every[0]["rows"]},
+        LACKING: dict(sum((Counter(own[LACKING]) for own in every), Counter[str]())) if outcome.complete else {},
     }
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.evaluation(whole, known, truth, source, options)
