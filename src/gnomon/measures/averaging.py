@@ -282,10 +282,8 @@ def why_undefined(
     if int(totals["n"]) == 0:
         return "no samples"
     if missing is not None and bool(depends_on_missing(kind, average, totals, classes, missing)):
-        return (
-            f"{int(missing.count)} of {int(totals['n'])} samples have no answer, which could be of any class: a mean "
-            "over the classes of truth and answers has no lowest value; average over classes in truth, or over a list"
-        )
+        lacking = f"{int(missing.count)} of {int(totals['n'])} samples have no answer"
+        return f"{lacking}, which could add classes; average over those in truth"
     what = {"union": "truth or prediction", "present": "truth"}.get(str(classes))
     if what:
         return f"no class in {what} has a defined value"
