@@ -41,8 +41,14 @@ class ScoreOptions(EngineOptions):
         "error"
     )
     classes: Annotated[
-        str, Option("class set of averages: union, present, or labels joined by commas", metavar="SET", data=True)
-    ] = "union"
+        str,
+        Option(
+            "class set of averages: union, present, or labels joined by commas; default: union, or present with "
+            "--missing wrong",
+            metavar="SET",
+            data=True,
+        ),
+    ] = ""
     zero_division: Annotated[str, Option("value of 0/0 for one class", choices=("0", "1", "none"), data=True)] = "0"
     separator: Annotated[
         str,

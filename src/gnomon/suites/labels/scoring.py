@@ -104,7 +104,7 @@ def measures(truth: files.Truth, options: ScoreOptions) -> tuple[Measure, ...]:
     """Return the measures that an evaluation against this truth has; refuse options that it cannot be made with."""
     sets = bool(pa.types.is_list(truth.labels.type))
     classes = (files.sets_of(truth.labels) if sets else files.codes_of(truth.labels)).classes
-    class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
+    class_set, zero_division = _class_set(options), _zero_division(options.zero_division)
     return protocol(classes, class_set, zero_division, slices=options.slice, sets=sets).measures
 
 
@@ -113,7 +113,7 @@ def evaluation(
 ) -> Evaluation:
     """Make the evaluation of what was tallied; the content of both sides is left to be filled in."""
     true_classes, predicted_classes = tuple(facts["true_classes"]), tuple(facts["predicted_classes"])
-    class_set, zero_division = _class_set(options.classes), _zero_division(options.zero_division)
+    class_set, zero_division = _class_set(options), _zero_division(options.zero_division)
     tallies = dict(part.tallies)
     findings = _class_findings(true_classes, predicted_classes, source, options)
     rows = facts["rows"]
@@ -259,7 +259,12 @@ def _general_findings(facts: Mapping[str, Any], truth: Source, source: Source, o
     return findings
 
 
-def _class_set(given: Any) -> ClassSet:
+def _class_set(options: ScoreOptions) -> ClassSet:
+    """Return the class set; with ``--missing wrong`` the default is that of the truth.
+
+    A missing answer could be of a class that nobody else names, so that an average over the union has no lowest value.
+    """
+    given: Any = options.classes or ("present" if options.missing == "wrong" else "union")
     if isinstance(given, (list, tuple)):
         return tuple(str(label) for label in given)
     if not isinstance(given, str):
