@@ -127,7 +127,7 @@ class Contest:
             return ""
         sign = 1.0 if measure.direction == "up" else -1.0
         first = max(range(len(known)), key=lambda place: sign * known[place])
-        own = [tuple(sorted((first, other))) for other in range(len(known)) if other != first]
+        own = [(min(first, other), max(first, other)) for other in range(len(known)) if other != first]
         ahead = {pair: sign if pair[0] == first else -sign for pair in own}
         found = {pair: self.paired(measure, *pair) for pair in own}
         if not all((one.difference or 0.0) * ahead[pair] > 0 for pair, one in found.items()):

@@ -298,6 +298,28 @@ def test_a_partial_run_is_compared_on_what_both_have(tmp_path):
     runs = gnomon.score("har", folders[0], {"a": tmp_path / "a", "b": tmp_path / "b"}, **asked).runs
     assert runs[0].manifest["data_fingerprint"] == runs[1].manifest["data_fingerprint"]
     assert runs[1].coverage["windows"] == {"truth": 90, "scored": 45, "missing": 45}
-    with pytest.raises(InputError, match=r"b is partial: 1 of 2 cells; .*: complete the runs before comparing"):
-        gnomon.compare(*runs)
-    assert "comparison" in gnomon.compare(*runs, common=True).tables
+    found = gnomon.compare(*runs).tables["comparison"]
+    assert found.title.startswith("paired comparison on ")
+    assert "not scored by b" in found.notes[0]
+
+
+def test_windows_that_all_systems_lack_are_left_out_of_the_comparison(tmp_path):
+    """One subject has no prediction in either system, and another one has none in 'b'."""
+    truth, said = drawn(90)
+    subjects = sorted(set(truth["subject"]))
+    lacking = {"a": subjects[:1], "b": subjects[:2]}
+    systems = {
+        name: {
+            key: [v for v, who in zip(column, truth["subject"], strict=True) if who not in lost]
+            for key, column in said.items()
+        }
+        for name, lost in lacking.items()
+    }
+    found = gnomon.score("har", truth, systems, missing="skip").tables["comparison"]
+    cases = set(zip(truth["dataset"], truth["subject"], truth["recording"], strict=True))
+    shared = [case for case in cases if case[1] not in lacking["b"]]
+    assert found.title == f"paired comparison on {len(shared)} of {len(cases)} cases"
+    assert sorted(part.rpartition("not scored by ")[2] for part in found.notes[0].split("; ")) in (
+        ["a, b", "b"],
+        ["b", "b, a"],
+    )

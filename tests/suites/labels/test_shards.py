@@ -415,10 +415,10 @@ def test_a_run_without_a_shard_is_of_the_same_data_and_is_compared_on_what_both_
     mine, theirs = result.runs
     assert mine.manifest["data_fingerprint"] == theirs.manifest["data_fingerprint"]
     assert theirs.coverage["rows"] == {"truth": 24000, "scored": 20000, "missing": 4000, "extra": 0}
-    with pytest.raises(InputError, match=r"theirs is partial: 5 of 6 cells; .* compares on 2 of 3 cases that all runs"):
-        gnomon.compare(mine, theirs)
-    told = gnomon.compare(mine, theirs, common=True)
-    assert "on 2 of 3 cases" in str(told)
+    told = gnomon.compare(mine, theirs).tables["comparison"]
+    assert told.title == "paired comparison on 2 of 3 cases"
+    assert "theirs is partial: 5 of 6 cells" in told.notes[0]
+    assert told.rows[0]["groups"].value == 2
 
 
 def test_without_room_for_the_truth_of_a_broken_shard_the_run_stands_without(codes, monkeypatch):
@@ -481,3 +481,19 @@ def test_memory_is_that_of_the_whole_and_few_parts(tmp_path, monkeypatch):
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1.6 * peaks[0]
+
+
+def test_shards_that_all_systems_lack_are_left_out_of_the_comparison(codes):
+    """No system has a prediction for Ben's second shard, and one has none for Cleo's either: both are named."""
+    people = sorted(path.name for path in (codes / "truth").iterdir() if path.is_dir())
+    shutil.copytree(codes / "said", codes / "other")
+    first = sorted((codes / "truth" / people[0]).iterdir())[0].name
+    last = sorted((codes / "truth" / people[2]).iterdir())[0].name
+    for side in ("said", "other"):
+        (codes / side / people[0] / first).unlink()
+    (codes / "other" / people[2] / last).unlink()
+    both = {"mine": codes / "said", "theirs": codes / "other"}
+    found = gnomon.score("labels", codes / "truth", both, missing="skip").tables["comparison"]
+    assert found.title == "paired comparison on 1 of 3 cases"
+    assert f"'{people[0]}' was not scored in full by mine, theirs" in found.notes[0]
+    assert f"'{people[2]}' was not scored in full by theirs" in found.notes[0]

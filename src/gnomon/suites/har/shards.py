@@ -138,7 +138,9 @@ def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOpti
     tasks = [task for task in tasks if family(task.metric, [task.dataset], "native") in whole.tallies]
     if not outcome.complete:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
-    lacking = sum((Counter(own[LACKING]) for own in every), Counter[str]()) if outcome.complete else {}
+    lacking = Counter[str]()
+    for own in every if outcome.complete else ():
+        lacking.update(own[LACKING])
     windows = sum(own["windows"] for own in every)
     seen = scoring.Seen(windows, asked, folding.content(given, facts, read), lacking=lacking)
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))

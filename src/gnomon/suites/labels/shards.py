@@ -227,11 +227,14 @@ def _evaluation(given: Given, read: Stored, outcome: Outcome, options: ScoreOpti
         sharding.check_once(given, outcome, lambda path: _ids(path, options))
     if not len(whole.roster):
         raise InputError(f"{given.where}: no id of the truth has a prediction: nothing can be scored")
+    lacking = Counter[str]()
+    for own in every if outcome.complete else ():
+        lacking.update(own[LACKING])
     known = {
         **{key: filled[0][key] for key in ("sets", "grouped")},
         **{key: _union([own[key] for own in every]) for key in ("true_classes", "predicted_classes")},
         "rows": {name: sum(own["rows"][name] for own in every) for name in every[0]["rows"]},
-        LACKING: dict(sum((Counter(own[LACKING]) for own in every), Counter[str]())) if outcome.complete else {},
+        LACKING: dict(lacking),
     }
     source, truth = Source(given.system, given.where), Source("truth", str(options.truth))
     made = scoring.evaluation(whole, known, truth, source, options)
