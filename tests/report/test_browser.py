@@ -114,3 +114,10 @@ def test_a_script_that_is_not_of_the_page_does_not_run(shown, written, tmp_path)
     page.watch.expected = ("Content Security Policy",)
     assert page.title() == "Report: labels"
     assert page.watch.errors
+
+
+def test_without_a_script_the_button_that_needs_one_is_not_seen(opened, written):
+    page = opened(java_script_enabled=False)
+    page.goto((written[0] / "one.html").resolve().as_uri())
+    assert page.locator("button[data-action=theme]").is_hidden()
+    assert page.locator("#scores-scores").is_visible()
