@@ -48,6 +48,7 @@ def say(settings: Settings, seen: Seen, sizes: Ledger) -> Found:
         _calibrated(settings),
         _fusion(settings, seen),
         _moving(settings, seen),
+        _row_order(seen),
         _sensitivity(seen),
         _apart(seen),
         _units(sizes),
@@ -133,6 +134,25 @@ def _moving(settings: Settings, seen: Seen) -> Finding | None:
         return Finding("moving-true-cameras", "info", "cameras", evidence, "every frame is taken in its own frame here")
     remedy = "a frame that follows the person has no fixed sensor: use --reference per_frame, or --variant strict"
     return Finding("moving-true-cameras", "warning", "cameras", evidence, remedy)
+
+
+def _row_order(seen: Seen) -> Finding | None:
+    """Say where the order of rows in the file decides."""
+    told = []
+    if seen.unordered:
+        where = some(seen.unordered_in, seen.unordered, show=NAMED)
+        told.append(
+            f"rows are not sorted by frame, or share a frame number, in {seen.unordered} of {seen.sequences} "
+            f"sequences: {where}"
+        )
+    if seen.unnumbered:
+        where = some(seen.unnumbered_in, seen.unnumbered, show=NAMED)
+        told.append(f"{seen.unnumbered} of {seen.sequences} sequences lack frame numbers: {where}")
+    if not told:
+        return None
+    evidence = f"scores depend on the order of rows in the file, whose first camera is the reference: {'; '.join(told)}"
+    remedy = "keep the order of the published file, or use --variant strict, which sorts rows by frame number"
+    return Finding("row-order", "warning", "rows", evidence, remedy)
 
 
 def _sensitivity(seen: Seen) -> Finding | None:

@@ -131,6 +131,7 @@ def settings(options: ScoreOptions, variant: str) -> Settings:
     if not math.isfinite(options.fps):
         raise InputError(f"--fps {options.fps}: expected frames per second, 0 if unknown")
     rig = options.rig or ("robust" if strict else "pred")
+    reference = options.reference or ("per_frame" if strict else "first")
     if options.rig_file and rig != "file":
         raise InputError(f"--rig-file is only read with --rig file, but the rig is {rig}; give --rig file")
     smoothed = options.smooth_on
@@ -150,10 +151,10 @@ def settings(options: ScoreOptions, variant: str) -> Settings:
             options.hard_gate_ratio,
         ),
         rig=rig,
-        reference=options.reference or ("per_frame" if strict else "first"),
+        reference=reference,
         window=options.smooth_window,
         smoothed=smoothed,
-        by_frame=strict,
+        by_frame=strict or reference != "first",
     )
 
 
@@ -202,6 +203,28 @@ def _pelvis(text: str, size: int) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
+def sort_rows(source: Source, arm: Arm) -> Source:
+    """Return a source with its rows as the arm takes them: sorted by sequence, frame, id and content, or as they are.
+
+    The published definition takes the first camera of a sequence in the order of the file, so that its rows stay. All
+    else does not depend on the order of rows, unless a sequence has no frame numbers; strict then refuses to use it.
+    """
+    if not arm.settled.by_frame:
+        return source
+    found = source.sequences
+    if arm.variant == "strict" and arm.settled.uses_order and found.unnumbered.any():
+        names = some(found.named[code].sequence for code in np.flatnonzero(found.unnumbered))
+        raise InputError(
+            f"{source.name}: strict needs the order of frames (--smooth-window, --reference first or a temporal "
+            f"reliability was given), but samples of {names} have no frame number: end sample ids in one, give "
+            "--group-by with (?P<frame>...), or leave those options out"
+        )
+    rows = found.sorted_rows(source.file.content)
+    if np.array_equal(rows, np.arange(len(rows))):
+        return source
+    return replace(source, file=source.file.take(rows), sequences=found.take(rows))
+
+
 def measured(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Measured:
     """Tally the samples of a file, sequence by sequence."""
     projector = Projector(source.file, source.sequences, arm.settled, rigs)
@@ -226,7 +249,8 @@ def measured(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: S
     return Measured(projector, tracker, keeper, Tallies(blank.layout, blank.axes, fields))
 
 
-def _evaluate(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Evaluation:
+def _evaluate(given: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Evaluation:
+    source = sort_rows(given, arm)
     done = measured(source, arm, rigs, options)
     found = findings.look(done.projector, done.tracker, options.seed)
     facts = {
@@ -244,7 +268,7 @@ def _evaluate(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: 
     )
     return replace(
         made,
-        data=data_digest(source, arm.settled),
+        data=data_digest(given, arm.settled),
         table=table_of(source, done),
         coverage={"complete": True, "samples": counts(done.projector)},
         findings=found.findings,
@@ -331,7 +355,7 @@ def _narrow(part: Array) -> bool:
 
 
 def table_of(source: Source, done: Measured) -> pa.Table:
-    """Return what was scored, a row per sample in the order of the file."""
+    """Return what was scored, a row per sample in the order in which they were taken."""
     projector, tracker = done.projector, done.tracker
     names = [named.sequence for named in source.sequences.named]
     frames = pa.array(source.sequences.frames, mask=source.sequences.frames == NO_FRAME)

@@ -79,12 +79,13 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     roster = scoring.roster_of(source.sequences.named)
     tallies, ledgers, told = {}, {}, []
     for place, arm in enumerate(scoring.arms_of(options)):
-        done = scoring.measured(source, arm, rigs, options)
+        taken = scoring.sort_rows(source, arm)
+        done = scoring.measured(taken, arm, rigs, options)
         tallies[_key(place)] = done.tallies
         said, ledgers[_key(place)] = merging.told(done, options.seed)
         digests = {
             "truth": scoring.data_digest(source, arm.settled),
-            "predictions": table_digest(scoring.table_of(source, done)),
+            "predictions": table_digest(scoring.table_of(taken, done)),
         }
         told.append({**said, **digests})
         for name, content in done.keeper.files(source.joints, done.tracker.bones).items():
