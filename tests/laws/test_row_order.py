@@ -1,7 +1,7 @@
 """The order of rows, boxes, events and files changes no score of a suite.
 
 The published variant of ``skeleton`` is the one exception, since its definition names the first row of a file
-(``tests/suites/skeleton/test_row_order.py``). Boxes and events lie on coarse grids here, so that many overlaps are tied.
+(``tests/suites/skeleton/test_row_order.py``). Boxes and events lie on coarse grids here, so that many overlaps tie.
 """
 
 import csv

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import gnomon
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, NothingScoredError
 from gnomon.suites.skeleton import files
 from gnomon.suites.skeleton.options import SimulateOptions
 from gnomon.suites.skeleton.projection import smooth
@@ -288,12 +288,17 @@ def test_without_ids_there_is_one_sequence(tmp_path):
     assert result.runs[0].find("mpjpe").interval_why == "undefined (1 sequence)"
 
 
-def test_a_file_without_one_usable_sample_is_scored_as_undefined(tmp_path):
+def test_a_file_without_one_usable_sample_is_an_error_that_says_why(tmp_path):
     cameras = np.full((5, 1, 9), np.nan)
-    result = run(tiny(tmp_path / "t.npz", extra=[("gt_cameras_stream", cameras)]))
-    assert scores(result)["mpjpe"] is None
-    assert result.runs[0].coverage["samples"]["dropped"] == {"no reference camera": 5}
-    assert "[RESULT] MPJPE (fixed-sensor frame): undefined" in str(result)
+    path = tiny(tmp_path / "t.npz", extra=[("gt_cameras_stream", cameras)])
+    with pytest.raises(NothingScoredError, match=r"'t': all 5 samples were dropped: 5 no reference camera; .*gt lidar"):
+        run(path)
+    beside = gnomon.run("skeleton", pred_file=(str(path), f"good={tiny(tmp_path / 's.npz')}"), out="none")
+    assert list(beside.unscored) == ["t"]
+    lost = next(run for run in beside.runs if run.system == "t")
+    assert lost.find("mpjpe").value is None
+    assert lost.coverage["samples"]["dropped"] == {"no reference camera": 5}
+    assert "[RESULT] MPJPE (fixed-sensor frame): undefined" in str(beside)
 
 
 @pytest.mark.parametrize("far", [1e37, 1e100, 9e149])
@@ -369,10 +374,8 @@ def test_the_ablation_keeps_its_order_and_its_target(data):
     [{"sensor_index_by_modality": "lidar:3"}, {"projection_mode": "multi_sensor", "target_modality": "depth"}],
 )
 def test_what_was_looked_for_and_not_found_is_named(data, options):
-    result = run(data / "strong.npz", **options)
-    (finding,) = [f for f in result.runs[0].findings if f.id == "cameras-absent"]
-    assert finding.severity == "error"
-    assert "'lidar'" in finding.evidence
+    with pytest.raises(NothingScoredError, match=r"no usable camera of .*; the file names 'lidar', 'rgb'"):
+        run(data / "strong.npz", **options)
 
 
 @pytest.mark.parametrize("rig", ["gt", "robust"])

@@ -66,7 +66,7 @@ def score(sources: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
         path, found = systems[name]
         system, own = System(name, path, {}, scoring.known(Path(options.truth))), outcome.of(system=name)
         if not own.done and own.missing:
-            raise folding.NothingScoredError.of(shown(path), own, "scene")
+            raise folding.nothing_scored(shown(path), own, "scene")
         alone = _described(where, found, system.name, own)
         left = folding.left_alone(_others(path, found))
         made = [_evaluation(system, variant, list(where), found, own, alone, options) for variant in variants]

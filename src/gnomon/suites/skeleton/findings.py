@@ -203,6 +203,15 @@ def _merged(seen: Seen) -> Finding | None:
     return Finding("merged-sequences", "warning", "sample ids", evidence, remedy)
 
 
+def find_nothing_kept(samples: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Say why nothing is scored where every sample was dropped; ``samples`` is the coverage of the run."""
+    if samples["valid"]:
+        return ()
+    reasons = ", ".join(f"{count} {reason}" for reason, count in samples["dropped"].items())
+    evidence = f"all {samples['total']} samples were dropped: {reasons}"
+    return (Finding("nothing-scored", "error", "samples", evidence, "correct these fields of the file"),)
+
+
 @dataclass(frozen=True)
 class Apart:
     """How far cameras of one sequence differ at most, in metres and degrees by side, and how many samples have none."""

@@ -266,12 +266,13 @@ def _evaluate(given: Source, arm: Arm, rigs: calibration.Rigs | None, options: S
         (source.name, str(source.file.path)),
         options,
     )
+    samples = counts(done.projector)
     return replace(
         made,
         data=data_digest(given, arm.settled),
         table=table_of(source, done),
-        coverage={"complete": True, "samples": counts(done.projector)},
-        findings=found.findings,
+        coverage={"complete": True, "samples": samples},
+        findings=(*findings.find_nothing_kept(samples), *found.findings),
         inputs=({"path": str(source.file.path), "sha256": source.sha256},),
         files=done.keeper.files(source.joints, done.tracker.bones),
     )

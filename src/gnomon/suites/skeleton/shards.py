@@ -29,7 +29,7 @@ from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.skeleton import calibration, merging, scoring
+from gnomon.suites.skeleton import calibration, findings, merging, scoring
 from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.sequences import Named
 
@@ -132,7 +132,10 @@ def _evaluations(
                 data=fingerprint([[name, said["truth"]] for name, said in told]),
                 table=folding.table(dict(told), "predictions"),
                 coverage=coverage,
-                findings=merging.found(every, whole.ledgers[_key(place)], arm),
+                findings=(
+                    *findings.find_nothing_kept(coverage["samples"]),
+                    *merging.found(every, whole.ledgers[_key(place)], arm),
+                ),
                 files=merging.clips([(folder / _key(place), names) for folder, names in renamed], most),
             )
         )
