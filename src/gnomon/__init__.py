@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gnomon.api import Result, audit, compare, load, run, score, verify
-    from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, WorkError
+    from gnomon.core.errors import (
+        GnomonError,
+        InputError,
+        IntegrityError,
+        MissingExtraError,
+        NothingScoredError,
+        WorkError,
+    )
     from gnomon.tuning import ablate, search
 
 _HOMES = {
@@ -28,6 +35,7 @@ _HOMES = {
     "InputError": "gnomon.core.errors",
     "IntegrityError": "gnomon.core.errors",
     "MissingExtraError": "gnomon.core.errors",
+    "NothingScoredError": "gnomon.core.errors",
     "WorkError": "gnomon.core.errors",
 }
 
@@ -36,6 +44,7 @@ __all__ = [
     "InputError",
     "IntegrityError",
     "MissingExtraError",
+    "NothingScoredError",
     "Result",
     "WorkError",
     "ablate",

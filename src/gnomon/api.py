@@ -6,7 +6,6 @@ import contextlib
 import os
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -57,6 +56,20 @@ class Result:
         return {name: why for name, why in self.extra.get("missing", {}).items() if name not in told}
 
     @property
+    def unscored(self) -> dict[str, str]:
+        """Systems of which no case was scored, with the reason."""
+        from gnomon.runs.unscored import find_unscored
+
+        return find_unscored(self.runs)
+
+    def require_scored(self) -> Result:
+        """Return this result, or raise ``NothingScoredError`` where no case of any system was scored."""
+        from gnomon.runs.unscored import require_scored
+
+        require_scored(self.runs)
+        return self
+
+    @property
     def tables(self) -> dict[str, Table]:
         """The tables by name."""
         return {item.name: item for item in self.items if isinstance(item, Table)}
@@ -90,7 +103,7 @@ class Result:
         """Return everything as plain data, as ``--json`` prints it."""
         return {
             **self.extra,
-            "runs": [_run_record(run) for run in self.runs],
+            "runs": [run.record() for run in self.runs],
             "tables": [item.record() for item in self.items if isinstance(item, Table)],
             "views": [item.record() for item in self.items if isinstance(item, View)],
         }
@@ -115,6 +128,11 @@ def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any
         Any option of ``gnomon score SUITE``, with underscores. ``out`` is the folder that receives the runs;
         in Python nothing is written unless it is given.
 
+    Raises
+    ------
+    NothingScoredError
+        No case of any system was scored; ``unscored`` of a result names systems of which none was.
+
     Examples
     --------
     >>> result = score("labels", {"id": [1, 2, 3], "label": ["a", "b", "a"], "group": ["x", "y", "x"]},
@@ -124,7 +142,8 @@ def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any
     """
     named = {"truth": truth, "predictions": predictions}
     given = {**{name: value for name, value in named.items() if value is not None}, **options}
-    return perform(suite, "score", {**given, "out": "none" if given.get("out") is None else given["out"]})
+    out = "none" if given.get("out") is None else given["out"]
+    return perform(suite, "score", {**given, "out": out}).require_scored()
 
 
 def run(suite: str, **options: Any) -> Result:
@@ -136,8 +155,13 @@ def run(suite: str, **options: Any) -> Result:
         Name of a suite, for example ``labels``.
     options
         Any option of ``gnomon run SUITE``, with underscores. Runs and stored work go to ``out`` (default ``runs``).
+
+    Raises
+    ------
+    NothingScoredError
+        No case of any system was scored. The runs are written first, and cells that are done are stored.
     """
-    return perform(suite, "run", options)
+    return perform(suite, "run", options).require_scored()
 
 
 def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | None = None) -> Result:
@@ -242,16 +266,7 @@ def distinguished(runs: Sequence[Run]) -> list[Run]:
     """Give runs of one system names that differ: by their variant, where that tells them apart, else by their id."""
     from gnomon.runs import variants
 
-    return _told_apart(variants.told_apart(runs))
-
-
-def _told_apart(runs: Sequence[Run]) -> list[Run]:
-    """Give runs of one name names that differ."""
-    counts = Counter(run.system for run in runs)
-    return [
-        replace(run, alias=f"{run.system} ({str(run.manifest['id'])[-10:]})") if counts[run.system] > 1 else run
-        for run in runs
-    ]
+    return variants.name_by_id(variants.told_apart(runs))
 
 
 def _compared(first: Table | View, runs: Sequence[Run]) -> list[Table | View]:
@@ -333,8 +348,9 @@ def compare(
         raise InputError(f"over: expected datasets or seeds, but got {over!r}")
     from gnomon.runs.effects import effects_table
     from gnomon.runs.tables import claims, part_of
+    from gnomon.runs.variants import name_by_id
 
-    loaded = _told_apart(loaded)
+    loaded = name_by_id(loaded)
     comparisons = compare_runs(loaded, asked)
     table = comparison_table(comparisons, loaded[0])
     table = replace(table, title=table.title + part_of(loaded[0]), notes=(*table.notes, *claims(loaded)))
@@ -442,18 +458,3 @@ def _runs_of(item: Any) -> list[Run]:
             raise InputError(f"no run in {os.fspath(item)}")
         return [stored.load(path) for path in found]
     raise InputError(f"expected a run directory or a result, but got {type(item).__name__}")
-
-
-def _run_record(run: Run) -> dict[str, Any]:
-    return {
-        "id": run.manifest["id"],
-        "suite": run.suite,
-        "system": run.system,
-        "path": None if run.path is None else os.fspath(run.path),
-        "complete": run.complete,
-        "coverage": dict(run.coverage),
-        "facts": dict(run.manifest["facts"]),
-        "scores": [score.record() for score in run.scores],
-        "findings": [finding.record() for finding in run.findings],
-        "claims": [verdict.record() for verdict in run.verdicts],
-    }

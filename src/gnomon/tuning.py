@@ -92,7 +92,7 @@ def search(suite: str, *, grid: Mapping[str, Any], metric: str, random: int = 0,
         ``extra["search"]`` the winner, every arm, and the command that tests the winner on the test part.
     """
     axes = {key: grids.axis(key, values) for key, values in grid.items()}
-    return perform_search(suite, options, axes, metric, random)
+    return perform_search(suite, options, axes, metric, random).require_scored()
 
 
 def ablate(suite: str, *, without: str | Sequence[str], metric: str = "", **options: Any) -> Result:
@@ -109,7 +109,8 @@ def ablate(suite: str, *, without: str | Sequence[str], metric: str = "", **opti
     options
         Any option of ``gnomon run SUITE`` with underscores, with exactly one system.
     """
-    return perform_ablation(suite, options, (without,) if isinstance(without, str) else without, metric)
+    switches = (without,) if isinstance(without, str) else without
+    return perform_ablation(suite, options, switches, metric).require_scored()
 
 
 def perform_search(

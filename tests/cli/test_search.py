@@ -7,9 +7,11 @@ import pytest
 
 import gnomon
 from gnomon.cli.main import main
-from gnomon.core.errors import InputError
+from gnomon.core import grids
+from gnomon.core.errors import InputError, NothingScoredError
 from gnomon.core.partition import parts, shares
 from gnomon.suites.events import parts as chosen_parts
+from gnomon.tuning import perform_search
 
 SUBJECTS = [f"s{n:02d}" for n in range(1, 13)]
 SPLIT = "50/25/25"
@@ -262,7 +264,11 @@ def test_a_failed_default_leaves_a_winner_without_comparison(data):
     result = search(data, recognizers=f"{data / 'spy.py'}:Plain@level=-1", grid=(1.5,), retries=0)
     assert result.tables["search"].rows[1]["which"].value == "winner"
     assert "cannot be compared with the default" in result.record()["findings"][0]["evidence"]
-    everything = search(data, recognizers=f"{data / 'spy.py'}:Plain@level=-1", grid=(-2.0,), retries=0)
+    asked = {"recognizers": f"{data / 'spy.py'}:Plain@level=-1", "retries": 0}
+    with pytest.raises(NothingScoredError, match=r"level=-1.0': all 3 cells failed; the first: ValueError"):
+        search(data, grid=(-2.0,), **asked)
+    given = {name: value for name, value in options(data, **asked).items() if name not in ("grid", "metric")}
+    everything = perform_search("events", given, {"level": grids.axis("level", (-2.0,))}, "any_overlap_recall")
     assert everything.record()["search"]["winner"] is None
     assert any("no arm has a score" in note for note in everything.tables["search"].notes)
 

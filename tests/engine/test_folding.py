@@ -6,7 +6,7 @@ import pytest
 
 from gnomon.core.errors import InputError
 from gnomon.engine import folding
-from gnomon.engine.folding import Given, NothingScoredError, Stored
+from gnomon.engine.folding import Given, Stored
 from gnomon.engine.job import Outcome
 
 
@@ -17,7 +17,7 @@ def lost(*names, refused=()):
 def test_a_system_of_which_nothing_is_scored_takes_no_other_along():
     def make(name):
         if name == "bad":
-            raise NothingScoredError.of("folder", lost("one", "two"))
+            raise folding.nothing_scored("folder", lost("one", "two"))
         return [name]
 
     assert folding.for_each(["good", "bad", "other"], make) == ["good", "other"]

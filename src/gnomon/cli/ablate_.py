@@ -12,6 +12,7 @@ from gnomon.core.suite import Suite
 
 
 def _ablate(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
+    from gnomon.cli.output import conclude
     from gnomon.cli.tuned import show, showing
     from gnomon.tuning import perform_ablation
 
@@ -19,7 +20,7 @@ def _ablate(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
     without, metric = given.pop("without", ()), given.pop("metric", "")
     result = perform_ablation(suite.name, given, without, metric, stream=sys.stderr)
     show(result, as_json, *shown)
-    return 0 if result.complete else 1
+    return conclude(result)
 
 
 OWN = (

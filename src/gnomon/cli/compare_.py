@@ -42,12 +42,14 @@ from gnomon.cli.formats import check_output, formatted, put
 @click.option("--json", "json_", is_flag=True, help="The same as --format json.")
 def command(
     runs: tuple[str, ...], over: str | None, format_: str, output: str | None, json_: bool, **options: Any
-) -> None:
+) -> int:
     """Compare runs."""
     from gnomon.api import compare
+    from gnomon.cli.output import say_unscored
 
     check_output(output)
     result = compare(*runs, over=over or "", **options)
     held = result.record()
     record = {"tables": held["tables"], "runs": [run["id"] for run in held["runs"]]}
     put(result, "json" if json_ else format_, output, record)
+    return int(say_unscored(result))

@@ -35,3 +35,18 @@ def show(result: Result, as_json: bool) -> None:
     for run in result.runs:
         if run.path is not None:
             say(f"run: {run.path}")
+
+
+def conclude(result: Result) -> int:
+    """Say which systems have no scored case; return the exit code: 1 where one has none, or work is missing."""
+    return 1 if say_unscored(result) or not result.complete else 0
+
+
+def say_unscored(result: Result) -> bool:
+    """Say in one line which systems have no scored case, and why; return whether there are any."""
+    from gnomon.runs.unscored import describe_unscored
+
+    reasons = result.unscored
+    if reasons:
+        say(f"gnomon: {' '.join(describe_unscored(reasons).split())}")
+    return bool(reasons)

@@ -10,11 +10,11 @@ from gnomon.core.suite import Suite
 
 def _score(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
     from gnomon.api import perform
-    from gnomon.cli.output import show
+    from gnomon.cli.output import conclude, show
 
     result = perform(suite.name, "score", given)
     show(result, as_json)
-    return 0 if result.complete else 1
+    return conclude(result)
 
 
 command = SuiteGroup("score", _score, help="Score predictions that were made elsewhere.", no_args_is_help=True)

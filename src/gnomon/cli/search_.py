@@ -12,6 +12,7 @@ from gnomon.core.suite import Suite
 
 
 def _search(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
+    from gnomon.cli.output import conclude
     from gnomon.cli.tuned import show, showing
     from gnomon.core import grids
     from gnomon.tuning import perform_search
@@ -21,7 +22,7 @@ def _search(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
     metric, random = given.pop("metric"), given.pop("random", 0)
     result = perform_search(suite.name, given, axes, metric, random, stream=sys.stderr)
     show(result, as_json, *shown)
-    return 0 if result.complete else 1
+    return conclude(result)
 
 
 OWN = (

@@ -78,6 +78,7 @@ def _parser() -> Parser:
 def _run(recognizers: Sequence[str], truth: Sequence[str], outpath: str) -> int:
     from gnomon.api import perform
     from gnomon.report.terminal import display
+    from gnomon.runs.unscored import describe_unscored
     from gnomon.suites.events.perfboard import check
 
     check(outpath)
@@ -86,7 +87,9 @@ def _run(recognizers: Sequence[str], truth: Sequence[str], outpath: str) -> int:
     display(result.items)
     sys.stdout.flush()
     _say(f"scores: {outpath}")
-    return 0 if result.complete else 1
+    if result.unscored:
+        _say(f"perfboard: {' '.join(describe_unscored(result.unscored).split())}")
+    return 0 if result.complete and not result.unscored else 1
 
 
 def _say(text: str) -> None:

@@ -36,6 +36,10 @@ class WorkError(GnomonError):
     """Work that was asked for failed or is only partly there."""
 
 
+class NothingScoredError(InputError, WorkError):
+    """No case of any system was scored: every cell failed, or every case was left out."""
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun.
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 import pyarrow as pa
 
 from gnomon.core.canonical import fingerprint
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import NothingScoredError, some
 from gnomon.core.evidence import Finding
 from gnomon.engine.job import Outcome
 from gnomon.runs import parts
@@ -37,14 +37,10 @@ class Given:
     """Files beside shards of either side, which are none by their suffix."""
 
 
-class NothingScoredError(InputError):
-    """All cells of a system failed: there is no run of it, whatever becomes of the others."""
-
-    @staticmethod
-    def of(where: str, outcome: Outcome, what: str = "shard") -> NothingScoredError:
-        """Name the first of the reasons."""
-        why = next(iter(outcome.missing.values()))
-        return NothingScoredError(f"{where}: no {what} could be scored; the first: {why}")
+def nothing_scored(where: str, outcome: Outcome, what: str = "shard") -> NothingScoredError:
+    """Return the error for a system whose cells all failed, with the first of the reasons: there is no run of it."""
+    why = next(iter(outcome.missing.values()))
+    return NothingScoredError(f"{where}: no {what} could be scored; the first: {why}")
 
 
 def for_each(systems: Iterable[System], make: Callable[[System], Sequence[Evaluation]]) -> list[Evaluation]:

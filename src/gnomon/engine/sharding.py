@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.suite import load
-from gnomon.engine.folding import Given, NothingScoredError, Stored, for_each, left_alone
+from gnomon.engine.folding import Given, Stored, for_each, left_alone, nothing_scored
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.options import EngineOptions
 from gnomon.engine.plan import Node, Plan
@@ -72,7 +72,7 @@ def job(
     def made(one: Given, outcome: Outcome) -> list[Evaluation]:
         own = outcome.of(system=one.system)
         if not own.done:
-            raise NothingScoredError.of(one.where, own)
+            raise nothing_scored(one.where, own)
         names = {_named(one.system, name): name for name, *_ in one.shards}
         folders = [(names[cell], folder) for cell, folder in own.done.items()]
         lacking = {names[cell] for cell in own.refused}

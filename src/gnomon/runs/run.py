@@ -119,6 +119,21 @@ class Run:
         """Whether everything that was to be scored was scored."""
         return bool(self.coverage["complete"])
 
+    def record(self) -> dict[str, Any]:
+        """Return the run as plain data, as ``--json`` prints it."""
+        return {
+            "id": self.manifest["id"],
+            "suite": self.suite,
+            "system": self.system,
+            "path": None if self.path is None else str(self.path),
+            "complete": self.complete,
+            "coverage": dict(self.coverage),
+            "facts": dict(self.manifest["facts"]),
+            "scores": [score.record() for score in self.scores],
+            "findings": [finding.record() for finding in self.findings],
+            "claims": [verdict.record() for verdict in self.verdicts],
+        }
+
     def find(self, name: str, slice_name: str = "all") -> Score | None:
         """Return the score of a measure's name on a slice."""
         return next((s for s in self.scores if s.name == name and s.slice == slice_name), None)

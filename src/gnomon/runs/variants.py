@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -47,6 +48,15 @@ def told_apart(runs: Sequence[Run]) -> list[Run]:
     found = _families(runs)
     return [
         replace(run, alias=f"{run.system} [{variant(run)}]") if len({variant(r) for r in found[_key(run)]}) > 1 else run
+        for run in runs
+    ]
+
+
+def name_by_id(runs: Sequence[Run]) -> list[Run]:
+    """Put the id behind the names of systems that several runs share, so that no two names are equal."""
+    counts = Counter(run.system for run in runs)
+    return [
+        replace(run, alias=f"{run.system} ({str(run.manifest['id'])[-10:]})") if counts[run.system] > 1 else run
         for run in runs
     ]
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.model_selection import KFold
 
 import gnomon
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, NothingScoredError
 from gnomon.runs.verify import verify
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.running import _room_folds, _scene_folds
@@ -217,8 +217,8 @@ def test_a_system_that_fails_leaves_a_partial_run_and_the_others(rooms, tmp_path
 
 def test_a_system_that_returns_something_else_is_named(rooms, tmp_path, spy):
     path, _ = spy
-    result = run(rooms, tmp_path, f"{path}:Odd", retries=0)
-    assert "detect() returned list: expected a Detection" in result.runs[0].coverage["cells"]["missing"][0]["why"]
+    with pytest.raises(NothingScoredError, match=r"detect\(\) returned list: expected a Detection"):
+        run(rooms, tmp_path, f"{path}:Odd", retries=0)
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,7 @@ def test_missing_counted_wrong():
     assert run.complete
     assert run.coverage["rows"]["missing"] == 1
     assert run.coverage["policy"]["missing"] == "wrong"
-    assert [f.id for f in run.findings] == ["missing-predictions"]
+    assert [f.id for f in run.findings] == ["missing-predictions", "unread-input"]
 
 
 def test_missing_left_out_is_partial_and_says_so():

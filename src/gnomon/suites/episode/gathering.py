@@ -63,7 +63,7 @@ def evaluation(
     answered = {fact["task"] for fact in facts}
     if not answered:
         if outcome.missing:
-            raise folding.NothingScoredError.of(where, outcome)
+            raise folding.nothing_scored(where, outcome)
         raise InputError(f"{where}: no test sample is answered: nothing can be scored")
     by_task = {task: [fact for fact in facts if fact["task"] == task] for task in possible(ground, answered, where)}
     rows = _rows(outcome.done.values(), told, list(ground.content))

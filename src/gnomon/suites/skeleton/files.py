@@ -24,7 +24,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +70,38 @@ class Predictions:
 
     def __len__(self) -> int:
         return len(self.prediction)
+
+    def take(self, rows: Array) -> Predictions:
+        """Return the samples in another order."""
+        return replace(
+            self,
+            ids=None if self.ids is None else tuple(self.ids[row] for row in rows),
+            prediction=self.prediction[rows],
+            truth=self.truth[rows],
+            reasons=self.reasons[rows],
+            cameras={side: found.take(rows) for side, found in self.cameras.items()},
+            by_modality={name: joints[rows] for name, joints in self.by_modality.items()},
+        )
+
+    def to_metres(self, metres: float) -> Predictions:
+        """Return the samples of a file in another unit with all lengths in metres: joints, translations of cameras."""
+        if metres == 1.0:
+            return self
+        return replace(
+            self,
+            prediction=np.multiply(self.prediction, metres, dtype=np.float64),
+            truth=np.multiply(self.truth, metres, dtype=np.float64),
+            cameras={side: replace(found, metres=metres) for side, found in self.cameras.items()},
+            by_modality={
+                name: np.multiply(joints, metres, dtype=np.float64) for name, joints in self.by_modality.items()
+            },
+        )
+
+    def content(self, row: int) -> tuple[str, bytes]:
+        """Return the id and all that the file holds of one sample; rows that are equal in it are interchangeable."""
+        joints = (self.truth, self.prediction, *self.by_modality.values())
+        held = [side[row].astype(np.float64).tobytes() for side in joints]
+        return self.ids[row] if self.ids else "", b"".join(held + [c.content(row) for c in self.cameras.values()])
 
 
 def read(

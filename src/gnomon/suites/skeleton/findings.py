@@ -14,6 +14,7 @@ from gnomon.core.errors import some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.intake.faults import shown
+from gnomon.measures.plausibility import BODY_M
 from gnomon.measures.pose import LARGEST_EXTENT, LARGEST_RATIO
 from gnomon.suites.skeleton import spreads
 from gnomon.suites.skeleton.draws import DRAWS
@@ -48,6 +49,7 @@ def say(settings: Settings, seen: Seen, sizes: Ledger) -> Found:
         _calibrated(settings),
         _fusion(settings, seen),
         _moving(settings, seen),
+        _row_order(seen),
         _sensitivity(seen),
         _apart(seen),
         _units(sizes),
@@ -135,6 +137,25 @@ def _moving(settings: Settings, seen: Seen) -> Finding | None:
     return Finding("moving-true-cameras", "warning", "cameras", evidence, remedy)
 
 
+def _row_order(seen: Seen) -> Finding | None:
+    """Say where the order of rows in the file decides."""
+    told = []
+    if seen.unordered:
+        where = some(seen.unordered_in, seen.unordered, show=NAMED)
+        told.append(
+            f"rows are not sorted by frame, or share a frame number, in {seen.unordered} of {seen.sequences} "
+            f"sequences: {where}"
+        )
+    if seen.unnumbered:
+        where = some(seen.unnumbered_in, seen.unnumbered, show=NAMED)
+        told.append(f"{seen.unnumbered} of {seen.sequences} sequences lack frame numbers: {where}")
+    if not told:
+        return None
+    evidence = f"scores depend on the order of rows in the file, whose first camera is the reference: {'; '.join(told)}"
+    remedy = "keep the order of the published file, or use --variant strict, which sorts rows by frame number"
+    return Finding("row-order", "warning", "rows", evidence, remedy)
+
+
 def _sensitivity(seen: Seen) -> Finding | None:
     """Say how far the mean error moves with the reference frames that were drawn."""
     if not seen.choices or max(seen.draws) - min(seen.draws) < MOVED_M:
@@ -156,15 +177,19 @@ def _apart(seen: Seen) -> Finding | None:
 
 
 def _units(sizes: Ledger) -> Finding | None:
-    middles = {side: spreads.quantiles(*spreads.of(sizes, name), (0.5,)) for side, name in EXTENTS.items()}
-    if not all(middles.values()):
+    """Say which extents of bodies are odd though their medians are not, or those of the prediction alone."""
+    found = {side: spreads.quantiles(*spreads.of(sizes, name), (0.5, 0.95)) for side, name in EXTENTS.items()}
+    if not all(found.values()):
         return None
-    small, large = sorted(size for (size,) in middles.values())
-    if large <= LARGEST_EXTENT and large < LARGEST_RATIO * max(small, 1e-12):
+    small, large = sorted(middle for middle, _ in found.values())
+    usual = large <= LARGEST_EXTENT and large < LARGEST_RATIO * max(small, 1e-12)
+    if usual and found["truth"][1] <= BODY_M[1]:
         return None
-    text = ", ".join(f"{side} {size:.4g}" for side, (size,) in middles.items())
-    evidence = f"median extent of a skeleton: {text}; metres are expected, and nothing was converted"
-    return Finding("suspicious-units", "warning", "keypoints", evidence, "divide millimetres by 1000 before saving")
+    text = "; ".join(f"{side} {middle:.4g} and {most:.4g}" for side, (middle, most) in found.items())
+    evidence = f"median and 95th percentile of the extent of bodies, in metres: {text}; nothing was converted"
+    return Finding(
+        "suspicious-units", "warning", "keypoints", evidence, "check the joints of both sides and their unit"
+    )
 
 
 def _smoothed(settings: Settings) -> Finding | None:
@@ -181,6 +206,15 @@ def _merged(seen: Seen) -> Finding | None:
     evidence = f"{seen.repeats} samples repeat a frame number of their sequence: {where}"
     remedy = "several recordings were taken for one: name them apart with --group-by"
     return Finding("merged-sequences", "warning", "sample ids", evidence, remedy)
+
+
+def find_nothing_kept(samples: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Say why nothing is scored where every sample was dropped; ``samples`` is the coverage of the run."""
+    if samples["valid"]:
+        return ()
+    reasons = ", ".join(f"{count} {reason}" for reason, count in samples["dropped"].items())
+    evidence = f"all {samples['total']} samples were dropped: {reasons}"
+    return (Finding("nothing-scored", "error", "samples", evidence, "correct these fields of the file"),)
 
 
 @dataclass(frozen=True)

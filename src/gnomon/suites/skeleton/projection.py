@@ -40,6 +40,8 @@ SETTINGS = (
     "order",
 )
 """Resolved settings in the order in which they are printed."""
+FILE_ORDER = "rows of the file: the first usable row of a sequence sets its reference camera"
+"""What the published definition says about order; other rows first give other scores."""
 BLOCK = 1 << 14
 """Samples from which on a block ends with its sequence."""
 
@@ -58,11 +60,21 @@ class Settings:
     window: int
     smoothed: str
     by_frame: bool
-    """Whether a first camera is looked for in the order of frames instead of that of the file."""
+    """Whether rows are sorted by frame first; else the order of the file says which camera is the first."""
 
     def sensor(self, modality: str) -> int:
         """Return the index of the sensor of a modality."""
         return dict(self.sensors).get(modality, 0)
+
+    @property
+    def uses_temporal(self) -> bool:
+        """Whether modalities are weighed by how still their cameras are, seen from the first of them."""
+        return self.mode == "multi_sensor" and self.weighing.mode != "mean" and self.weighing.source != "cross_sensor"
+
+    @property
+    def uses_order(self) -> bool:
+        """Whether scores depend on which sample comes before which."""
+        return self.window > 1 or self.reference == "first" or self.uses_temporal
 
     def target_settings(self) -> dict[str, str]:
         """Return what the true side depends on: runs that differ in it are not compared."""
@@ -92,7 +104,7 @@ class Settings:
             "rig": self.rig if many else unused,
             "reference": self.reference,
             "sensor_index_by_modality": ",".join(f"{name}:{index}" for name, index in self.sensors),
-            "order": "by frame" if self.by_frame else "as in the file",
+            "order": "by frame" if self.by_frame else FILE_ORDER,
         }
 
 
@@ -131,7 +143,7 @@ class Projector:
             return
         for index, name in enumerate(settings.modalities):
             self.motions[name] = self._motion(name, rigs)
-            if settings.weighing.mode != "mean" and settings.weighing.source != "cross_sensor":
+            if settings.uses_temporal:
                 poses, codes = self.poses("pred", name).take(self._look), sequences.codes[self._look]
                 self.stable[index] = fusion.temporal(poses, codes, count, settings.weighing)
         self._drop(~np.any([self._active(name) for name in settings.modalities], axis=0), NO_MODALITY)
@@ -144,9 +156,13 @@ class Projector:
             self._decoded[key] = Poses.decode(stream)
         return self._decoded[key]
 
-    def first(self, side: str, modality: str) -> Array:
-        """Return the sample that a first reference camera is taken from, by sequence; -1 where there is none."""
-        usable = self._look[self.poses(side, modality).ok[self._look]]
+    def first(self, side: str, modality: str, look: Array | None = None) -> Array:
+        """Return the sample that a first reference camera is taken from, by sequence; -1 where there is none.
+
+        Samples are looked at in the order of ``look``; by default the one that the settings ask for.
+        """
+        look = self._look if look is None else look
+        usable = look[self.poses(side, modality).ok[look]]
         found, places = np.unique(self.sequences.codes[usable], return_index=True)
         rows = np.full(len(self.sequences.named), -1)
         rows[found] = usable[places]

@@ -16,9 +16,11 @@ from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
+from gnomon.intake.faults import shown
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.intake.unread import reading_for
+from gnomon.measures.plausibility import MEASURED, check_body_size, check_same_unit, measure_bodies, metres_of
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
 from gnomon.runs.parts import Part
@@ -133,6 +135,7 @@ def settings(options: ScoreOptions, variant: str) -> Settings:
     if not math.isfinite(options.fps):
         raise InputError(f"--fps {options.fps}: expected frames per second, 0 if unknown")
     rig = options.rig or ("robust" if strict else "pred")
+    reference = options.reference or ("per_frame" if strict else "first")
     if options.rig_file and rig != "file":
         raise InputError(f"--rig-file is only read with --rig file, but the rig is {rig}; give --rig file")
     smoothed = options.smooth_on
@@ -152,10 +155,10 @@ def settings(options: ScoreOptions, variant: str) -> Settings:
             options.hard_gate_ratio,
         ),
         rig=rig,
-        reference=options.reference or ("per_frame" if strict else "first"),
+        reference=reference,
         window=options.smooth_window,
         smoothed=smoothed,
-        by_frame=strict,
+        by_frame=strict or reference != "first",
     )
 
 
@@ -180,7 +183,8 @@ def source_of(name: str, path: str, options: ScoreOptions) -> Source:
         truth_cameras=options.gt_cameras_key,
         columns={modality: index for modality, index in indices.items() if index is not None},
         modalities=[part.strip().lower() for part in options.fusion_modalities.split(",")],
-    )
+    ).to_metres(metres_of(options.unit))
+    _check_sizes(file, options)
     size = file.prediction.shape[1]
     names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
     if len(set(names)) != len(names):
@@ -197,11 +201,46 @@ def source_of(name: str, path: str, options: ScoreOptions) -> Source:
     )
 
 
+def _check_sizes(file: Predictions, options: ScoreOptions) -> None:
+    """Refuse true bodies of a size that no body has, and predictions in another unit."""
+    rows = np.flatnonzero(file.reasons == KEPT)
+    rows = rows[:: max(len(rows) // MEASURED, 1)]
+    where, true = shown(file.path), file.truth[rows]
+    remedy = (
+        "give --unit cm or --unit mm, or convert to metres" if options.unit == "m" else f"check --unit {options.unit}"
+    )
+    check_body_size(true, what=f"{where}: {options.gt_keypoints_key}", remedy=remedy)
+    sizes = measure_bodies(true), measure_bodies(file.prediction[rows])
+    check_same_unit(*sizes, what=f"{where}: {options.pred_keypoints_key}", remedy="give both sides in one unit")
+
+
 def _pelvis(text: str, size: int) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and int(part) < max(size, 1) for part in parts):
         raise InputError(f"--pelvis-index {text!r}: expected a joint from 0 to {size - 1}, or two of them as A,B")
     return tuple(map(int, parts))
+
+
+def sort_rows(source: Source, arm: Arm) -> Source:
+    """Return a source with its rows as the arm takes them: sorted by sequence, frame, id and content, or as they are.
+
+    The published definition takes the first camera of a sequence in the order of the file, so that its rows stay. All
+    else does not depend on the order of rows, unless a sequence has no frame numbers; strict then refuses to use it.
+    """
+    if not arm.settled.by_frame:
+        return source
+    found = source.sequences
+    if arm.variant == "strict" and arm.settled.uses_order and found.unnumbered.any():
+        names = some(found.named[code].sequence for code in np.flatnonzero(found.unnumbered))
+        raise InputError(
+            f"{source.name}: strict needs the order of frames (--smooth-window, --reference first or a temporal "
+            f"reliability was given), but samples of {names} have no frame number: end sample ids in one, give "
+            "--group-by with (?P<frame>...), or leave those options out"
+        )
+    rows = found.sorted_rows(source.file.content)
+    if np.array_equal(rows, np.arange(len(rows))):
+        return source
+    return replace(source, file=source.file.take(rows), sequences=found.take(rows))
 
 
 def measured(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Measured:
@@ -228,7 +267,8 @@ def measured(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: S
     return Measured(projector, tracker, keeper, Tallies(blank.layout, blank.axes, fields))
 
 
-def _evaluate(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Evaluation:
+def _evaluate(given: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Evaluation:
+    source = sort_rows(given, arm)
     done = measured(source, arm, rigs, options)
     found = findings.look(done.projector, done.tracker, options.seed)
     facts = {
@@ -244,12 +284,13 @@ def _evaluate(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: 
         (source.name, str(source.file.path)),
         options,
     )
+    samples = counts(done.projector)
     return replace(
         made,
-        data=data_digest(source, arm.settled),
+        data=data_digest(given, arm.settled),
         table=table_of(source, done),
-        coverage={"complete": True, "samples": counts(done.projector)},
-        findings=found.findings,
+        coverage={"complete": True, "samples": samples},
+        findings=(*findings.find_nothing_kept(samples), *found.findings),
         inputs=({"path": str(source.file.path), "sha256": source.sha256},),
         files=done.keeper.files(source.joints, done.tracker.bones),
     )
@@ -333,7 +374,7 @@ def _narrow(part: Array) -> bool:
 
 
 def table_of(source: Source, done: Measured) -> pa.Table:
-    """Return what was scored, a row per sample in the order of the file."""
+    """Return what was scored, a row per sample in the order in which they were taken."""
     projector, tracker = done.projector, done.tracker
     names = [named.sequence for named in source.sequences.named]
     frames = pa.array(source.sequences.frames, mask=source.sequences.frames == NO_FRAME)

@@ -49,11 +49,13 @@ COUNTS = (
     "apart",
     "repeats",
     "repeated",
+    "unordered",
+    "unnumbered",
 )
 LARGEST = ("deviation_m", "degrees")
 IF_KNOWN = ("pa_invariance_m", "pelvis_invariance_m")
 SETS = ("present", "known")
-HEADS = ("apart_in", "repeated_in")
+HEADS = ("apart_in", "repeated_in", "unordered_in", "unnumbered_in")
 """How fields of shards are put together: added, the largest, the largest of those known, united, the first few."""
 
 
@@ -96,6 +98,12 @@ class Seen:
     repeated: int = 0
     """Sequences that hold such."""
     repeated_in: tuple[str, ...] = ()
+    unordered: int = 0
+    """Sequences with frame numbers whose scores the order of rows changes: by their first camera, or by ties."""
+    unordered_in: tuple[str, ...] = ()
+    unnumbered: int = 0
+    """Sequences that lack frame numbers, where the order of the file is used as the order in time."""
+    unnumbered_in: tuple[str, ...] = ()
     pa_invariance_m: float | None = None
     pelvis_invariance_m: float | None = None
 
@@ -124,7 +132,7 @@ def see(projector: Projector, tracker: Tracker, seed: int, most: int = MOST, str
         "pa_invariance_m": shape,
         "pelvis_invariance_m": still,
     }
-    found |= _sequences(projector) | _moving(projector) | _apart(projector)
+    found |= _sequences(projector) | _moving(projector) | _apart(projector) | _order(projector)
     return Seen(**found, **drawn(projector, generator(seed, "skeleton", "reference", *stream), most))
 
 
@@ -214,6 +222,39 @@ def _apart(projector: Projector) -> dict[str, Any]:
         "apart": len(different),
         "apart_in": _head(projector.sequences.named[code].sequence for code in different),
     }
+
+
+def _order(projector: Projector) -> dict[str, Any]:
+    """Count sequences whose scores depend on the order of rows."""
+    settings, sequences = projector.settings, projector.sequences
+    names = [one.sequence for one in sequences.named]
+    moved = np.zeros(len(names), dtype=bool)
+    if not settings.by_frame:
+        modalities = (settings.target, *(settings.modalities if settings.mode == "multi_sensor" else ()))
+        for side, modality in itertools.product(("gt", "pred"), dict.fromkeys(modalities)):
+            moved |= _first_differs(projector, side, modality)
+        moved |= (sequences.repeated() > 0) & (settings.window > 1)
+        moved &= ~sequences.unnumbered
+    lacking = sequences.unnumbered if settings.uses_order else np.zeros(len(names), dtype=bool)
+    return {
+        "unordered": int(moved.sum()),
+        "unordered_in": _head(names[code] for code in np.flatnonzero(moved)),
+        "unnumbered": int(lacking.sum()),
+        "unnumbered_in": _head(names[code] for code in np.flatnonzero(lacking)),
+    }
+
+
+def _first_differs(projector: Projector, side: str, modality: str) -> Array:
+    """Say by sequence whether its first camera in the file is another than that of its first frame, or of a tie."""
+    sequences, poses = projector.sequences, projector.poses(side, modality)
+    order = sequences.order()
+    ties = np.lexsort((-np.arange(len(order)), sequences.frames, sequences.codes))  # the last of equal frames first
+    taken, *others = (poses.take(projector.first(side, modality, look)) for look in (None, order, ties))
+    different = np.zeros(len(taken), dtype=bool)
+    for other in others:
+        different |= (taken.rotations != other.rotations).any(axis=(1, 2))
+        different |= (taken.translations != other.translations).any(axis=1)
+    return different & taken.ok
 
 
 def _head(names: Iterable[str]) -> tuple[str, ...]:

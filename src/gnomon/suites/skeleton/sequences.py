@@ -8,10 +8,10 @@ expression with the named group ``sequence`` and perhaps ``frame``, ``subject`` 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -46,14 +46,37 @@ class Sequences:
     named: tuple[Named, ...]
 
     @cached_property
+    def unnumbered(self) -> Array:
+        """Which sequences hold a sample without a frame number: only the order of rows says what follows what."""
+        found = np.zeros(len(self.named), dtype=bool)
+        found[self.codes[self.frames == NO_FRAME]] = True
+        return found
+
+    @cached_property
     def _order(self) -> Array:
-        unknown = np.zeros(len(self.named), dtype=bool)
-        unknown[self.codes[self.frames == NO_FRAME]] = True
-        return np.lexsort((np.where(unknown[self.codes], 0, self.frames), self.codes))
+        return np.lexsort((np.where(self.unnumbered[self.codes], 0, self.frames), self.codes))
 
     def order(self) -> Array:
         """Return the samples by sequence, inside of it by frame; by place in the file where a frame is unknown."""
         return self._order
+
+    def sorted_rows(self, content: Callable[[int], Any]) -> Array:
+        """Return the rows by sequence, frame and ``content``, so that the order of the file decides nothing.
+
+        Rows of a sequence without frame numbers stay in the order of the file: it is their order in time.
+        """
+        rows = self.order().copy()
+        codes, frames = self.codes[rows], self.frames[rows]
+        same = (np.diff(codes) == 0) & (np.diff(frames) == 0) & ~self.unnumbered[codes[1:]]
+        starts = np.flatnonzero(~np.append(False, same))
+        sizes = np.diff(starts, append=len(rows))
+        for start, size in zip(starts[sizes > 1], sizes[sizes > 1], strict=True):
+            rows[start : start + size] = sorted(rows[start : start + size].tolist(), key=content)
+        return rows
+
+    def take(self, rows: Array) -> Sequences:
+        """Return the sequences of the samples in another order; sequences keep their numbers."""
+        return Sequences(self.codes[rows], self.frames[rows], self.named)
 
     def repeated(self) -> Array:
         """Return how many samples of every sequence repeat the frame number of another one of it."""

@@ -29,7 +29,7 @@ from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.skeleton import calibration, merging, scoring
+from gnomon.suites.skeleton import calibration, findings, merging, scoring
 from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.sequences import Named
 
@@ -79,12 +79,13 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     roster = scoring.roster_of(source.sequences.named)
     tallies, ledgers, told = {}, {}, []
     for place, arm in enumerate(scoring.arms_of(options)):
-        done = scoring.measured(source, arm, rigs, options)
+        taken = scoring.sort_rows(source, arm)
+        done = scoring.measured(taken, arm, rigs, options)
         tallies[_key(place)] = done.tallies
         said, ledgers[_key(place)] = merging.told(done, options.seed)
         digests = {
             "truth": scoring.data_digest(source, arm.settled),
-            "predictions": table_digest(scoring.table_of(source, done)),
+            "predictions": table_digest(scoring.table_of(taken, done)),
         }
         told.append({**said, **digests})
         for name, content in done.keeper.files(source.joints, done.tracker.bones).items():
@@ -119,9 +120,10 @@ def _evaluations(
         facts = merging.facts(every, whole.ledgers[_key(place)], arm, options.fps or None)
         own = Part(whole.roster, {scoring.FAMILY: whole.tallies[_key(place)]}, facts=facts)
         one = scoring.evaluation(arm, own, body, (given.system, given.where), options)
+        samples = merging.samples(every)
         coverage = {
             "complete": outcome.complete,
-            "samples": merging.samples(every),
+            "samples": samples,
             "shards": {"given": len(given.shards), "scored": len(read)},
             "cells": outcome.coverage(),
         }
@@ -131,7 +133,10 @@ def _evaluations(
                 data=fingerprint([[name, said["truth"]] for name, said in told]),
                 table=folding.table(dict(told), "predictions"),
                 coverage=coverage,
-                findings=merging.found(every, whole.ledgers[_key(place)], arm),
+                findings=(
+                    *findings.find_nothing_kept(samples),
+                    *merging.found(every, whole.ledgers[_key(place)], arm),
+                ),
                 files=merging.clips([(folder / _key(place), names) for folder, names in renamed], most),
             )
         )

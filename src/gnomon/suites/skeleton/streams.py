@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,30 @@ class Cameras:
     """Column of a modality where the file names none."""
     n: int
     where: str
+    rows: Array | None = None
+    """Rows of the file in the order in which samples are given; None: as in the file."""
+    metres: float = 1.0
+    """Metres of one unit of the translations in the file."""
 
     def stream(self, modality: str, sensor: int) -> Array:
         """Return the encodings ``(N, 9)`` of one stream; NaN where a sample has none."""
+        found = self._read(modality, sensor)
+        if self.metres != 1.0:
+            found = np.array(found, dtype=np.float64)
+            found[:, :3] *= self.metres
+        return found if self.rows is None else found[self.rows]
+
+    def take(self, rows: Array) -> Cameras:
+        """Return the cameras in another order of the rows of the file."""
+        return replace(self, rows=rows)
+
+    def content(self, row: int) -> bytes:
+        """Return what the file holds of the cameras in one of its rows, to tell rows apart."""
+        said = [value[row] for value in (self.names, self.sensors) if _per_sample(value, self.n)]
+        found = _encodings(self.values[row], f"{self.where}[{row}]")
+        return (b"" if found is None else found.tobytes()) + repr(said).encode()
+
+    def _read(self, modality: str, sensor: int) -> Array:
         whole = isinstance(self.values, np.ndarray) and self.values.dtype.kind == "f" and self.values.ndim == 3
         if whole and not _per_sample(self.names, self.n):
             column = self._column(self.names, self.sensors, self.values.shape[1], modality, sensor, self.where)
