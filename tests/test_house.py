@@ -25,7 +25,7 @@ def test_source_files_have_docstrings_and_stay_short():
     for path in (ROOT / "src").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         assert text.startswith('"""'), path
-        assert text.count("\n") <= 450, path
+        assert text.count("\n") <= 500, path
 
 
 def test_no_leftovers():
