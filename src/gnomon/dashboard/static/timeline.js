@@ -284,7 +284,7 @@ class Timeline {
     this.choose(found);
   }
 
-  /** Return the worst error within a few pixels of a place on a row, -1 where there is none; only lanes of outcomes have errors. */
+  /** Return the worst error within a few pixels of a place on a row, else -1; only lanes of outcomes have errors. */
   near(row, x) {
     if (!row || row.signal || this.view.lanes[row.place].kind !== "outcomes") return -1;
     const index = this.indices[row.place];

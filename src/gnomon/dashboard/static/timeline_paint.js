@@ -225,8 +225,9 @@ function spacedTicks(context, span, clock, width) {
 }
 
 /**
- * Draw the axis of time on top, with faint lines down to the end of the lanes. A text that would touch the one before it
- * is left out (those at the ends are moved inwards), and so is a date, which then stands at the next tick of its day.
+ * Draw the axis of time on top, with faint lines down to the end of the lanes. A text that would touch the one before
+ * it is left out (those at the ends are moved inwards), and so is a date, which then stands at the next tick of its
+ * day.
  */
 export function axis(context, looks, span, clock, box) {
   context.strokeStyle = looks.colours.line;

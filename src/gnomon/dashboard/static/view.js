@@ -1,7 +1,7 @@
 /**
  * Fetches a view and mounts the module that draws its kind; says so while it loads and when it cannot. Before the page
- * is printed, a view that has not arrived is fetched at once, as a print does not wait, and all are drawn in the colours
- * of the print.
+ * is printed, a view that has not arrived is fetched at once, as a print does not wait, and all are drawn in the
+ * colours of the print.
  */
 
 import { mount as motion } from "./motion.js";
