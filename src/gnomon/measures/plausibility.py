@@ -91,7 +91,14 @@ def measure_boxes(geometry: Any) -> Array:
     return np.asarray(2 * solids(geometry).half.max(axis=1, initial=0.0))
 
 
-def check_body_size(joints_m: Array, *, what: str, seen: Array | None = None, remedy: str = CONVERT) -> None:
+def check_body_size(
+    joints_m: Array,
+    *,
+    what: str,
+    seen: Array | None = None,
+    limits: tuple[float, float] = BODY_M,
+    remedy: str = CONVERT,
+) -> None:
     """Refuse true bodies ``(N, J, 3)`` whose typical extent no body has.
 
     Parameters
@@ -102,6 +109,8 @@ def check_body_size(joints_m: Array, *, what: str, seen: Array | None = None, re
         Where they are from, for the message: ``truth``, or a file and its field.
     seen
         ``(N, J)``: the joints that are visible; all by default.
+    limits
+        Least and largest extent in metres, where it is known which part of a body it is.
     remedy
         What to do, for the message.
 
@@ -114,7 +123,8 @@ def check_body_size(joints_m: Array, *, what: str, seen: Array | None = None, re
     """
     sizes = measure_bodies(joints_m, seen)
     poses = counted(len(sizes), "pose")
-    _check(sizes, BODY_M, f"{what}: median body extent", poses, "a person measures 0.3 to 3 m", remedy)
+    usual = " (a person measures 0.3 to 3 m)" if limits == BODY_M else ""
+    _check(sizes, limits, f"{what}: median body extent", poses, usual, remedy)
 
 
 def check_scene_size(points_m: Array, *, what: str, remedy: str = CONVERT) -> float:
@@ -125,7 +135,7 @@ def check_scene_size(points_m: Array, *, what: str, remedy: str = CONVERT) -> fl
     extent = float((points.max(axis=0).astype(np.float64) - points.min(axis=0)).max())
     count = counted(len(points), "point")
     _check(
-        _told(np.array([extent])), SCENE_M, f"{what}: extent of the scan", count, "a room measures 2 to 20 m", remedy
+        _told(np.array([extent])), SCENE_M, f"{what}: extent of the scan", count, " (a room measures 2 to 20 m)", remedy
     )
     return extent
 
@@ -134,7 +144,7 @@ def check_box_size(sizes_m: Array, *, what: str, scan_m: float = 0.0, remedy: st
     """Refuse true boxes by their longest sides ``(M,)``; ``scan_m`` is the extent of the scan that they lie in."""
     sizes = _told(sizes_m)
     boxes = "1 box" if len(sizes) == 1 else f"{len(sizes):,} boxes"
-    _check(sizes, BOX_M, f"{what}: median box extent", boxes, "things in a room measure 0.1 to 5 m", remedy)
+    _check(sizes, BOX_M, f"{what}: median box extent", boxes, " (things in a room measure 0.1 to 5 m)", remedy)
     if len(sizes) and 0 < BOX_OF_SCAN * scan_m < np.median(sizes):
         raise InputError(
             f"{what}: median box extent {_shown(np.median(sizes))} ({boxes}) in a scan of {_shown(scan_m)}: boxes and "
@@ -178,7 +188,7 @@ def _check(sizes: Array, limits: tuple[float, float], what: str, count: str, usu
         f"{name} ({_shown(size * UNITS[unit])})" for unit, name in NAMES.items() if low <= size * UNITS[unit] <= high
     ]
     guess = f": these look like {' or '.join(found)}" if found else ""
-    raise InputError(f"{what} {_shown(size)} ({count}), expected {low:g} to {high:g} m ({usual}){guess}; {remedy}")
+    raise InputError(f"{what} {_shown(size)} ({count}), expected {low:g} to {high:g} m{usual}{guess}; {remedy}")
 
 
 def _told(sizes: Any) -> Array:

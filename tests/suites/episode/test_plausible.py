@@ -76,10 +76,14 @@ def test_an_episode_as_it_should_be_has_no_fault(changed):
         (
             BODY,
             1000,
-            r"full_body_mocap/keypoints: 1\d{3} m from end to end \(median over 300 frames\), expected 0.1 to",
+            r"full_body_mocap/keypoints: median body extent 1\d{3} m \(300 poses\), expected 0.1 to 4 m: .*millimetres",
         ),
-        (BODY, 0.001, "full_body_mocap/keypoints: 0.001.* m from end to end .*these look like kilometres"),
-        ("hand_mocap/left_joints_3d", 1000, r"left_joints_3d: 1\d\d\..* m from .* 0.02 to 1.0 m; .*millimetres"),
+        (BODY, 0.001, "full_body_mocap/keypoints: median body extent 0.001.* m .*expected 0.1 to 4 m"),
+        (
+            "hand_mocap/left_joints_3d",
+            1000,
+            r"left_joints_3d: median body extent 1\d\d m .*0.02 to 1 m: .*millimetres",
+        ),
         (CAMERA, 1000, r"the camera is .* m from the pelvis \(median over 300 frames\), expected at most 5.0 m"),
     ],
 )
@@ -126,7 +130,7 @@ def test_an_episode_in_other_units_can_be_left_out(changed, template, tmp_path):
     shutil.copytree(template, tmp_path / "session_001" / "ep0")
     given = {"episodes": (os.fspath(tmp_path),), "systems": ("random",), "tasks": (TASK,)}
     (run,) = gnomon.run("episode", **given, bad="skip").runs
-    assert "give metres; these look like millimetres" in run.manifest["facts"]["left_out"]["session_000/ep0"]
+    assert "these look like millimetres" in run.manifest["facts"]["left_out"]["session_000/ep0"]
 
 
 def test_predicted_hands_in_millimetres_are_refused(template, tmp_path):
@@ -137,5 +141,5 @@ def test_predicted_hands_in_millimetres_are_refused(template, tmp_path):
         answers = {name: file[name] for name in ("samples", "values")}
     gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
     answers["values"] = answers["values"] * 1000
-    with pytest.raises(InputError, match=r"hands: 1\d\d\.\d m from end to end .*expected 0.0 to 10.0 m; give metres"):
+    with pytest.raises(InputError, match=r"hands: median body extent 1\d\d m .*expected 0 to 10 m: .*convert"):
         gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})

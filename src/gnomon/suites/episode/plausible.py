@@ -6,7 +6,7 @@ reads the small streams alone: times and indices, body, hands and poses of the c
 Limits
 ------
 size of a body, of a hand
-    Median over frames of the longest side of the box around the joints: 0.1 to 4 m, 0.02 to 1 m.
+    Typical extent (:mod:`gnomon.measures.plausibility`): 0.1 to 4 m, 0.02 to 1 m.
 camera and pelvis
     Median distance at most 5 m, as the camera is worn on the head.
 order
@@ -22,6 +22,7 @@ import numpy as np
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
+from gnomon.measures.plausibility import check_body_size
 from gnomon.suites.episode.episode import SIDES, Episode
 from gnomon.suites.episode.features.statistics import CHUNK
 
@@ -55,7 +56,7 @@ def check_plausible(episode: Episode) -> None:
             check_rising(f"{shown(episode.path)}: {name}", values)
     body, where = _gathered(episode)
     for name, (points, limits) in body.items():
-        check_size(f"{shown(episode.path)}: {name}", points, limits)
+        check_body_size(points, what=f"{shown(episode.path)}: {name}", limits=limits)
     _check_paths(episode, where)
 
 
@@ -70,23 +71,6 @@ def check_rising(where: str, values: Array) -> None:
             f"{where}: goes backwards at row {row}: {values[row]:.0f} after {values[before]:.0f}{more}, expected "
             "values that rise; put the rows in the order of their times"
         )
-
-
-def check_size(where: str, points: Array, limits: tuple[float, float]) -> None:
-    """Refuse joints ``(n, joints, 3)`` that no person has: the median of the longest side of the box around them."""
-    if not len(points):
-        return
-    size = float(np.median(np.ptp(points, axis=1).max(axis=1)))
-    low, high = limits
-    if not low <= size <= high:
-        unit = next((f"; these look like {unit}" for unit, factor in UNITS.items() if low <= size / factor <= high), "")
-        raise InputError(
-            f"{where}: {size:.4g} m from end to end (median over {len(points):,} frames), expected {low} to {high} m; "
-            f"give metres{unit}"
-        )
-
-
-UNITS = {"centimetres": 100.0, "millimetres": 1000.0, "kilometres": 0.001}
 
 
 def _gathered(episode: Episode) -> tuple[dict[str, tuple[Array, tuple[float, float]]], dict[str, tuple[Array, Array]]]:

@@ -23,6 +23,7 @@ from gnomon.core.evidence import Finding
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import systems
+from gnomon.measures.plausibility import check_body_size
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.episode import cells, exhibits, layout
@@ -35,7 +36,7 @@ from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.ignored import answer_findings
 from gnomon.suites.episode.options import ScoreOptions
-from gnomon.suites.episode.plausible import LARGEST_ANSWER_M, check_size
+from gnomon.suites.episode.plausible import LARGEST_ANSWER_M
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
 from gnomon.suites.episode.scoring import evaluation
 from gnomon.suites.episode.tasks.data import SIDES, Recorded
@@ -243,7 +244,7 @@ def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
         )
     if data.task.name == FORECAST and len(told.values):
         hands = told.values.reshape(-1, JOINTS // len(SIDES), 3)
-        check_size(f"{told.where}: {FORECAST}: hands", hands, (0.0, LARGEST_ANSWER_M))
+        check_body_size(hands, what=f"{told.where}: {FORECAST}: hands", limits=(0.0, LARGEST_ANSWER_M))
     rows = [told.rows[name] for name in ids]
     values = told.values if rows == list(range(len(told.values))) else told.values[rows]
     return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
