@@ -169,7 +169,7 @@ def _searched(
     stream: IO[str] | None,
 ) -> tuple[Search, dict[str, str]]:
     """Run every arm on the validation part."""
-    from gnomon.runs.arms import Arm, measure_of
+    from gnomon.runs.arms import Arm, measure_of, with_same_gaps
     from gnomon.runs.searching import Search
 
     with _kept(subject) as store:
@@ -182,7 +182,7 @@ def _searched(
         Arm(f"arm {number}", runs[spec.text], _setting(subject, spec, axes), number == 1)
         for number, spec in enumerate(specs, start=1)
     ]
-    return Search(tuple(arms), measure, VAL), missing
+    return Search(with_same_gaps(arms), measure, VAL), missing
 
 
 def _unseen(subject: Subject) -> dict[str, int]:
@@ -196,7 +196,7 @@ def perform_ablation(
 ) -> Result:
     """Do an ablation; progress goes to ``stream``."""
     from gnomon.runs.ablation import FULL, Ablation, items
-    from gnomon.runs.arms import Arm, measure_of
+    from gnomon.runs.arms import Arm, measure_of, with_same_gaps
 
     subject = _subject(suite, given)
     switches = [name.strip() for item in without for name in item.split(",") if name.strip()]
@@ -206,9 +206,10 @@ def perform_ablation(
     runs, missing = subject.runs(specs, stream, {}, purpose)
     full, *others = (runs[spec.text] for spec in specs)
     arms = [Arm(f"w/o {name}", run, {name: False}) for name, run in zip(switches, others, strict=True)]
-    ablation = Ablation(Arm(FULL, full, default=True), tuple(arms), measure_of(full, metric))
+    whole, *parts = with_same_gaps([Arm(FULL, full, default=True), *arms])
+    ablation = Ablation(whole, tuple(parts), measure_of(full, metric))
     shown, findings = items(ablation)
-    rows = [_trial(arm, arm.value(ablation.measure)) for arm in (ablation.full, *arms)]
+    rows = [_trial(arm, arm.value(ablation.measure)) for arm in (ablation.full, *ablation.arms)]
     record = {"without": switches, "metric": ablation.measure.name, "trials": rows}
     extra = {"ablation": record, "findings": [finding.record() for finding in findings]}
     return _result(subject, [full, *others], shown, missing, extra)
