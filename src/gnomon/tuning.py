@@ -180,7 +180,7 @@ def _searched(
 ) -> tuple[Search, dict[str, str]]:
     """Run every arm on the validation part."""
     from gnomon.core.measure import find_measure
-    from gnomon.runs.arms import Arm
+    from gnomon.runs.arms import Arm, with_same_gaps
     from gnomon.runs.searching import Search
 
     with _kept(subject) as store:
@@ -193,7 +193,7 @@ def _searched(
         Arm(f"arm {number}", runs[spec.text], _setting(subject, spec, axes), number == 1)
         for number, spec in enumerate(specs, start=1)
     ]
-    return Search(tuple(arms), measure, VAL), missing
+    return Search(with_same_gaps(arms), measure, VAL), missing
 
 
 def _named(measures: Sequence[Measure], metric: str) -> str:
@@ -215,7 +215,7 @@ def perform_ablation(
     """Do an ablation; progress goes to ``stream``."""
     from gnomon.core.measure import find_measure
     from gnomon.runs.ablation import FULL, Ablation, items
-    from gnomon.runs.arms import Arm
+    from gnomon.runs.arms import Arm, with_same_gaps
 
     subject = _subject(suite, given)
     switches = [name.strip() for item in without for name in item.split(",") if name.strip()]
@@ -229,10 +229,11 @@ def perform_ablation(
     )
     full, *others = (runs[spec.text] for spec in specs)
     arms = [Arm(f"w/o {name}", run, {name: False}) for name, run in zip(switches, others, strict=True)]
+    whole, *parts = with_same_gaps([Arm(FULL, full, default=True), *arms])
     measure = find_measure(full.measures, metric) if metric else full.measures[0]
-    ablation = Ablation(Arm(FULL, full, default=True), tuple(arms), measure)
+    ablation = Ablation(whole, tuple(parts), measure)
     shown, findings = items(ablation)
-    rows = [_trial(arm, arm.value(ablation.measure)) for arm in (ablation.full, *arms)]
+    rows = [_trial(arm, arm.value(ablation.measure)) for arm in (ablation.full, *ablation.arms)]
     record = {"without": switches, "metric": ablation.measure.name, "trials": rows}
     extra = {"ablation": record, "findings": [finding.record() for finding in findings]}
     return _result(subject, [full, *others], shown, missing, extra)

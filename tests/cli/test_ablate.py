@@ -90,6 +90,24 @@ def test_a_configuration_that_fails_is_listed_and_the_others_go_on(data):
     assert any("w/o needed failed in 6 of 6 cells" in note for note in result.tables["ablation"].notes)
 
 
+def test_a_recording_that_every_configuration_lacks_leaves_the_others_to_be_compared(data):
+    """The recording of the last subject breaks every configuration: 5 subjects are left, all of whom differ."""
+    source = (data / "parts.py").read_text()
+    (data / "parts.py").write_text(
+        source.replace(
+            "        pass\n", "        if recs[0]['values'] == [5]:\n            raise ValueError('no signal')\n"
+        )
+    )
+    result = ablate(data, "first", retries=0)
+    assert not result.complete
+    rows = {row["configuration"].value: row for row in result.tables["ablation"].rows}
+    assert rows["Full"]["score"].value == 1.0
+    assert (rows["w/o first"]["p"].value, rows["w/o first"]["groups"].value) == (pytest.approx(2 / 32), 5)
+    notes = "\n".join(result.tables["ablation"].notes)
+    assert "Full, w/o first failed in 1 of 6 cells: ValueError: no signal" in notes
+    assert "all are compared on the 5 cases that every one of them scored" in notes
+
+
 def test_a_measure_in_seconds_differs_in_seconds(data):
     table = ablate(data, "first", metric="serious_error").tables["ablation"]
     assert {column.key: column.unit for column in table.columns}["difference"] == "points"

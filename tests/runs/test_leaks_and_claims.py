@@ -1,5 +1,6 @@
 """A claim about new people falls with a leak that the audit finds; runs on other inputs are not compared."""
 
+import importlib
 import json
 from dataclasses import replace
 
@@ -103,6 +104,21 @@ def test_samples_that_cannot_be_read_cost_the_claim_and_not_the_report(tmp_path)
     found = gnomon.load(run.path)
     assert found.runs[0].scores == run.scores
     assert verdict(found.runs[0]).missing == ("an audit without errors (found audit-failed)",)
+
+
+SUITES = ("labels", "har", "events", "episode", "change", "skeleton")
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_an_error_vetoes_the_claims_of_every_suite(suite):
+    module = importlib.import_module(f"gnomon.suites.{suite}.protocol")
+    claims = module.claims(["sup-1", "zs-open"]) if suite == "har" else module.CLAIMS
+    assert claims
+    error = Finding("exact-duplicates", "error", "parts", "55 of 55 test samples", "drop them")
+    for claim in claims:
+        facts = {need.fact: need.at_least for need in claim.needs}
+        assert claim.judge(facts).supported
+        assert claim.judge(facts, [error]).missing == ("an audit without errors (found exact-duplicates)",)
 
 
 def test_an_error_may_concern_some_claims_or_none():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gnomon.audit.results import no_op_arms
@@ -27,11 +27,13 @@ class Arm:
     setting: Mapping[str, Value] = field(default_factory=dict)
     default: bool = False
     """Whether it is the system as it was given."""
+    same_gaps: bool = False
+    """Whether all arms lack the same cases, so that their scores can be compared."""
 
     @property
     def failure(self) -> str:
-        """Why the arm has no score over all cases; nothing when it has."""
-        return failure(self.run)
+        """Why the arm has no score that can be compared with those of other arms; nothing when it has."""
+        return "" if self.same_gaps else failure(self.run)
 
     def value(self, measure: Measure) -> float | None:
         """Return the score by a measure; None where it failed or is undefined."""
@@ -45,6 +47,13 @@ class Arm:
 
     def __str__(self) -> str:
         return f"{self.name} ({settings(self.setting)})" if self.setting else self.name
+
+
+def with_same_gaps(arms: Sequence[Arm]) -> tuple[Arm, ...]:
+    """Say of arms that all lack the same cases that they do: one bad recording leaves the others to be compared."""
+    rosters = {arm.run.roster.ids for arm in arms}
+    same = len(rosters) == 1 and bool(arms[0].run.roster.ids) and not any(arm.run.complete for arm in arms)
+    return tuple(replace(arm, same_gaps=same) for arm in arms)
 
 
 def settings(setting: Mapping[str, Value]) -> str:
@@ -83,9 +92,15 @@ def failures(arms: Sequence[Arm]) -> tuple[str, ...]:
     """Return the reasons why arms failed, each with those that it holds for."""
     found: dict[str, list[str]] = {}
     for arm in arms:
-        if arm.failure:
-            found.setdefault(arm.failure, []).append(arm.name)
-    return tuple(f"{', '.join(names)} {why}" for why, names in found.items())
+        if why := failure(arm.run):
+            found.setdefault(why, []).append(arm.name)
+    lines = tuple(f"{', '.join(names)} {why}" for why, names in found.items())
+    if lines and arms[0].same_gaps:
+        return (
+            *lines,
+            f"all are compared on the {counted(len(arms[0].run.roster), 'case')} that every one of them scored",
+        )
+    return lines
 
 
 def said(findings: Sequence[Finding]) -> tuple[str, ...]:
