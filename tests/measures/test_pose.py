@@ -197,15 +197,22 @@ def test_hidden_pelvis():
 
 
 def test_fault_units_guessed_silently():
-    """Millimetres stay millimetres, with a warning; mixed units are noticed."""
+    """Millimetres are refused with the figure, and converted where they are declared; mixed units are refused."""
     truth, prediction, _ = drawn(7)
-    metres, millimetres = evaluate(truth, prediction), evaluate(truth * 1000, prediction * 1000)
+    metres = evaluate(truth, prediction)
     assert metres["warnings"] == []
-    assert millimetres["mpjpe"] == pytest.approx(metres["mpjpe"] * 1000)
-    assert [text.split(" has a median")[0] for text in millimetres["warnings"]] == ["truth", "prediction"]
-    mixed = evaluate(truth, prediction * 1000)["warnings"]
-    assert len(mixed) == 2
-    assert "one unit" in mixed[1]
+    with pytest.raises(InputError, match=r"^truth: median body extent \d+ m \(\d+ poses\).*millimetres.*unit='mm'"):
+        evaluate(truth * 1000, prediction * 1000)
+    declared = evaluate(truth * 1000, prediction * 1000, unit="mm")
+    assert declared["mpjpe"] == pytest.approx(metres["mpjpe"])
+    assert declared["pck"] == metres["pck"]
+    with pytest.raises(InputError, match="times as large: not in one unit"):
+        evaluate(truth, prediction * 1000)
+    with pytest.raises(InputError, match="check unit='mm'"):
+        evaluate(truth, prediction, unit="mm")
+    with pytest.raises(InputError, match="unit: expected one of m, cm, mm, but got 'ft'"):
+        evaluate(truth, prediction, unit="ft")
+    assert "larger than any body" in evaluate(truth, prediction * 20)["warnings"][0]
 
 
 def test_fault_shuffled_rows():

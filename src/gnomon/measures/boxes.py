@@ -4,6 +4,8 @@ Conventions
 -----------
 - Boxes are ``(M, 6)`` min-max, ``(M, 7)`` centre-size-yaw or ``(M, 8, 3)`` vertices, in metres; see
   :mod:`gnomon.numerics.solids`. IoU is exact for boxes of any orientation. Boxes match within their class only.
+- Truth of implausible size, and a prediction that is the truth in another unit, are errors
+  (:mod:`gnomon.measures.plausibility`).
 - A match needs an IoU of at least the threshold; 1e-9 below it is enough, since coordinates are rounded.
 - The order of matching is part of a measure and of its name: ``hungarian-then-filter`` (as published),
   ``gated-hungarian``, ``max-cardinality`` and ``greedy``; :mod:`gnomon.numerics.assignment` says what each does and how
@@ -46,6 +48,7 @@ from gnomon.core.signals import Boxes
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import _boxed, _stretches
 from gnomon.measures._folding import family_of
+from gnomon.measures.plausibility import check_box_size, check_same_unit
 from gnomon.measures.scene_boxes import BoxF1, BoxF1OfMeans, BoxPrecision, BoxRecall, Scenes, counts
 from gnomon.numerics import matching1d
 from gnomon.numerics.assignment import Order, check_order
@@ -101,6 +104,7 @@ def evaluate(
     asked = _boxed.threshold(iou)
     check_order(matching)
     pair = _boxed.read(truth, prediction, classes=(truth_class, prediction_class), score=score)
+    _check_sizes(pair)
     matches = pair.matched(asked, matching)
     fields = {name: np.asarray(values) for name, values in counts(pair, matches).items()}
     undefined: dict[str, str] = {}
@@ -154,7 +158,15 @@ def average_precision(
     """
     scenes, classes = (truth_scene, prediction_scene), (truth_class, prediction_class)
     pair = _boxed.read(truth, prediction, classes=classes, scenes=scenes, score=score)
+    _check_sizes(pair)
     return _averaged(pair, _stretches.limits(thresholds))
+
+
+def _check_sizes(pair: _boxed.Pair) -> None:
+    """Refuse true boxes of implausible size, and predicted ones in another unit."""
+    true, predicted = (2 * side.half.max(axis=1, initial=0.0) for side in (pair.truth, pair.prediction))
+    check_box_size(true, what="truth")
+    check_same_unit(true, predicted, what="boxes", remedy="give both sides in metres")
 
 
 def detections(truth: Boxes, prediction: Boxes, thresholds: Sequence[float] = THRESHOLDS) -> Ledger:

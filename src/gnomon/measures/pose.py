@@ -39,9 +39,10 @@ A sample of which a visible coordinate is not finite is dropped whole and counte
 A sample whose root is hidden counts everywhere but in pelvis_mpjpe, n_mpjpe and root_error, with a warning. Coincident
 joints count: see :mod:`gnomon.numerics.procrustes`. What has nothing to average is ``None`` with its reason.
 
-Units are never guessed. Where the median extent of truth or prediction (longest side of the box around a sample's
-joints, over some 10,000 samples evenly spread) exceeds 10, the numbers are hardly metres; where both differ by more
-than a factor of 100, hardly the same unit: each is a warning, and nothing is converted.
+Units are never guessed. Truth of a size that no body has, or a prediction that is the truth in another unit, is an
+error with the figure in it (:mod:`gnomon.measures.plausibility`); ``unit`` says what the numbers are. A prediction of
+any other size is scored; where its median extent exceeds 10 m, or the extents of both sides differ by a factor of 100,
+a warning says so.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.measures.plausibility import MEASURED, check_body_size, check_same_unit, measure_bodies, metres_of
 from gnomon.numerics import kinematics
 from gnomon.numerics.procrustes import FINE, NOT_FINITE, UNSEEN, Aligned, align, joints
 
@@ -72,7 +74,6 @@ THRESHOLDS_MM = (50, 100, 150)  # multiples of the step, as are the ranges
 RANGES_MM = (150, 200)
 PERCENTILES = (5, 25, 75, 95)
 TOLERANCE_M = 1e-9
-MEASURED = 10_000
 LARGEST_EXTENT = 10.0
 LARGEST_RATIO = 100.0
 
@@ -100,13 +101,14 @@ def evaluate(
     fps: float | None = None,
     bones: Sequence[tuple[int, int]] | None = None,
     sequence: Any = None,
+    unit: str = "m",
 ) -> dict[str, Any]:
     """Score skeletons.
 
     Parameters
     ----------
     truth, prediction
-        Joints in metres, ``(N, J, 3)``, in the order of time.
+        Joints ``(N, J, 3)``, in the order of time, both in metres unless ``unit`` says otherwise.
     pelvis
         The root: a joint, or a pair whose middle it is.
     mask
@@ -117,6 +119,8 @@ def evaluate(
         Pairs of joints whose distance is the length of a bone.
     sequence
         ``(N,)``: the recording of each sample, where there are several; one follows the other.
+    unit
+        Unit of the joints: ``m``, ``cm`` or ``mm``. Results are in metres.
 
     Returns
     -------
@@ -129,7 +133,7 @@ def evaluate(
     Raises
     ------
     InputError
-        Names what is wrong with a shape, a dtype or a parameter.
+        Names what is wrong with a shape, a dtype or a parameter, or a size that no body has.
 
     Examples
     --------
@@ -140,8 +144,13 @@ def evaluate(
     >>> result["pck"]
     {'50': 0.0, '100': 0.5, '150': 0.5}
     """
+    metres = metres_of(unit)
+    if metres != 1.0:
+        sides = (joints(truth, "truth"), joints(prediction, "prediction"))
+        truth, prediction = (np.multiply(side, metres, dtype=np.float64) for side in sides)
     found = align(truth, prediction, keep=("none",), pelvis=pelvis, mask=mask)
     given = _read(truth, prediction, mask, found)
+    _check_sizes(given, unit)
     undefined: dict[str, str] = {}
     result: dict[str, Any] = {
         **{name: _mean(found, kind, undefined) for kind, name in KEYS.items()},
@@ -176,6 +185,17 @@ def _read(truth: Any, prediction: Any, mask: Any, found: Aligned) -> _Input:
     shape = (len(true), true.shape[1])
     shown = np.broadcast_to(np.True_, shape) if mask is None else np.asarray(mask)
     return _Input(true, predicted, shown, kept, shown & kept[:, np.newaxis])
+
+
+def _check_sizes(given: _Input, unit: str) -> None:
+    """Refuse truth of a size that no body has, and a prediction in another unit."""
+    rows = np.flatnonzero(given.kept)
+    rows = rows[:: max(len(rows) // MEASURED, 1)]
+    remedy = "pass unit='cm' or unit='mm', or convert to metres" if unit == "m" else f"check unit={unit!r}"
+    true, predicted = given.truth[rows], given.prediction[rows]
+    check_body_size(true, what="truth", seen=given.seen[rows], remedy=remedy)
+    sizes = (measure_bodies(side, given.seen[rows]) for side in (true, predicted))
+    check_same_unit(*sizes, what="bodies", remedy="give both sides in one unit")
 
 
 def _mean(found: Aligned, kind: str, undefined: dict[str, str]) -> float | None:
@@ -307,10 +327,9 @@ def _warnings(given: _Input, found: Aligned) -> list[str]:
     for name, side in (("truth", given.truth), ("prediction", given.prediction)):
         sizes[name] = float(np.median(kinematics.extents(side[rows], given.seen[rows]))) if rows.size else 0.0
         if sizes[name] > LARGEST_EXTENT:
-            size = f"{name} has a median extent of {sizes[name]:.4g}"
-            out.append(f"{size}: are these millimetres? metres are expected, nothing was converted")
+            out.append(f"{name} has a median extent of {sizes[name]:.4g} m: larger than any body")
     small, large = sorted(sizes.values())
     if small > 0 and large / small > LARGEST_RATIO:
-        both = f"truth and prediction have median extents of {sizes['truth']:.4g} and {sizes['prediction']:.4g}"
+        both = f"truth and prediction have median extents of {sizes['truth']:.4g} and {sizes['prediction']:.4g} m"
         out.append(f"{both}: are they in one unit? nothing was converted")
     return out

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gnomon
+from gnomon.core.errors import NothingScoredError
 from gnomon.suites.skeleton.options import SimulateOptions
 from gnomon.suites.skeleton.seen import Seen, united
 from gnomon.suites.skeleton.simulate import simulate
@@ -131,17 +132,19 @@ def test_fusion_has_an_effect_where_it_has_one_in_a_shard(tmp_path, clean):
     assert parts.manifest["facts"]["fusion_effective"] is True
 
 
-@pytest.mark.parametrize(
-    ("options", "severity", "absent"),
-    [
-        ({"sensor_index_by_modality": "lidar:3"}, "error", "'pred lidar:3', 'gt lidar:3'"),
-        ({"projection_mode": "multi_sensor", "fusion_modalities": "rgb,lidar,depth"}, "warning", "'pred depth:0'"),
-    ],
-)
-def test_cameras_are_absent_where_no_shard_has_them(tmp_path, clean, options, severity, absent):
-    finding = agree(*both(tmp_path, clean, dealt(clean, 3), **options))["cameras-absent"]
-    assert finding.severity == severity
-    assert finding.evidence.startswith(f"no usable camera of {absent}; the file names")
+def test_cameras_are_absent_where_no_shard_has_them(tmp_path, clean):
+    asked = {"projection_mode": "multi_sensor", "fusion_modalities": "rgb,lidar,depth"}
+    finding = agree(*both(tmp_path, clean, dealt(clean, 3), **asked))["cameras-absent"]
+    assert finding.severity == "warning"
+    assert finding.evidence.startswith("no usable camera of 'pred depth:0'; the file names")
+
+
+def test_shards_without_a_camera_that_is_needed_are_not_scored(tmp_path, clean):
+    (tmp_path / "in").mkdir()
+    np.savez(tmp_path / "in" / "a.npz", **clean)
+    asked = {"pred_file": f"mine={tmp_path / 'in'}", "sensor_index_by_modality": "lidar:3", "out": tmp_path / "runs"}
+    with pytest.raises(NothingScoredError, match=r"all 96 samples .* no usable camera of 'pred lidar:3', 'gt lidar:3'"):
+        gnomon.score("skeleton", **asked)
 
 
 def test_cameras_that_one_shard_lacks_are_not_absent(tmp_path, clean):
@@ -152,15 +155,18 @@ def test_cameras_that_one_shard_lacks_are_not_absent(tmp_path, clean):
     assert parts.coverage["samples"]["dropped"] == whole.coverage["samples"]["dropped"]
 
 
-@pytest.mark.parametrize("shard", [None, 0])
-def test_units_are_judged_by_the_median_of_all(tmp_path, clean, shard):
-    """Millimetres throughout are found; in one shard of four they leave the median of all usual."""
+def test_units_of_some_samples_are_found_in_a_file_and_refused_in_a_shard(tmp_path, clean):
+    """A quarter of the sequences in millimetres leaves the median of a file usual; a shard of them is refused alone."""
     fields = planted(clean)
-    own = slice(None) if shard is None else dealt(fields, 4) == shard
+    own = dealt(fields, 4) == 0
     for side in ("gt_keypoints", "pred_keypoints"):
         fields[side][own] *= 1000
-    found = agree(*both(tmp_path, fields, dealt(fields, 4)))
-    assert ("suspicious-units" in found) == (shard is None)
+    whole, parts = both(tmp_path, fields, dealt(fields, 4))
+    (finding,) = [f for f in whole.findings if f.id == "suspicious-units"]
+    assert "median and 95th percentile of the extent of bodies, in metres: truth 1." in finding.evidence
+    assert "suspicious-units" not in {f.id for f in parts.findings}
+    (lost,) = parts.coverage["cells"]["missing"]
+    assert "part0.npz: gt_keypoints: median body extent 1" in lost["why"]
 
 
 @pytest.mark.parametrize(("alone", "clear"), [(4, 0), (3, 1)])

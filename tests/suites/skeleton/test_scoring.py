@@ -154,7 +154,6 @@ def test_a_small_file_by_hand(tmp_path):
     ("planted", "options", "finding"),
     [
         ({"move": 0.05}, {}, "moving-true-cameras"),
-        ({"unit": 1000.0}, {}, "suspicious-units"),
         ({}, {"smooth_window": 3, "smooth_on": "both"}, "smoothed-truth"),
         ({"ids": ["p1_a1_0", "p1_a1_1", "p1_a1_1", "p1_a1_2", "p1_a1_3"]}, {}, "merged-sequences"),
     ],
@@ -162,6 +161,42 @@ def test_a_small_file_by_hand(tmp_path):
 def test_every_finding_is_found_and_its_clean_twin_is_not(tmp_path, planted, options, finding):
     assert finding in ids_of(run(tiny(tmp_path / "bad.npz", **planted), **options))
     assert finding not in ids_of(run(tiny(tmp_path / "good.npz")))
+
+
+def test_a_prediction_of_an_odd_size_is_scored_with_a_finding(tmp_path):
+    """Bodies of 15 m where the true ones measure 1 m are in no other unit: a bad system."""
+    truth = np.tile(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0.5]]), (5, 1, 1))
+    result = run(tiny(tmp_path / "t.npz", extra=[("pred_keypoints", 15 * truth)]))
+    assert scores(result)["mpjpe"] > 10
+    (finding,) = [f for f in result.runs[0].findings if f.id == "suspicious-units"]
+    assert "truth 1 and 1; prediction 15 and 15" in finding.evidence
+
+
+@pytest.mark.parametrize("shards", [False, True])
+@pytest.mark.parametrize(("unit", "factor", "guess"), [("mm", 1000, "millimetres (1 m)"), ("cm", 100, "centimetres")])
+def test_bodies_in_another_unit_are_refused_and_converted_on_demand(tmp_path, shards, unit, factor, guess):
+    usual = scores(run(tiny(tmp_path / "m.npz", move=0.05)))
+    fields = dict(np.load(tmp_path / "m.npz"))
+    for name in ("gt_keypoints", "pred_keypoints"):
+        fields[name] = fields[name] * factor
+    for name in ("gt_cameras_stream", "pred_cameras_stream"):
+        fields[name][..., :3] *= factor
+    (tmp_path / "in").mkdir()
+    np.savez(tmp_path / "in" / "other.npz", **fields)
+    path = tmp_path / "in" if shards else tmp_path / "in" / "other.npz"
+    with pytest.raises(InputError, match=rf"gt_keypoints: median body extent {factor} m \(5 poses\)") as caught:
+        run(path)
+    assert guess in str(caught.value)
+    assert f"--unit {unit}" in str(caught.value)
+    assert scores(run(path, unit=unit)) == pytest.approx(usual)
+
+
+@pytest.mark.parametrize("factor", [1000, 100, 0.01, 0.001])
+def test_a_prediction_in_another_unit_than_the_truth_is_refused(tmp_path, factor):
+    truth = np.tile(np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [1, 1, 0.5]]), (5, 1, 1))
+    times = f"{factor if factor > 1 else 1 / factor:g} times as {'large' if factor > 1 else 'small'}"
+    with pytest.raises(InputError, match=f"pred_keypoints: .*{times}"):
+        run(tiny(tmp_path / "t.npz", extra=[("pred_keypoints", factor * truth)]))
 
 
 def test_references_from_different_frames_are_found(tmp_path):

@@ -21,10 +21,10 @@ from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
-from gnomon.intake.clouds import read_cloud
 from gnomon.suites.change import systems
 from gnomon.suites.change.labels import by_boxes as points_by_boxes
 from gnomon.suites.change.labels import fitted, read_boxes, read_points, write_points
+from gnomon.suites.change.sizes import read_scan
 from gnomon.suites.change.systems.detection import Detection
 
 STATE = "system.pickle"
@@ -47,7 +47,7 @@ class TrainingScene:
 
     def read(self) -> tuple[Array, Array, Array, Array]:
         """Return the points of reference and comparison, ``(N, 3)`` each, and the class of every point of both."""
-        clouds = [read_cloud(path, invalid=self.invalid, fields=()) for path in (self.reference, self.comparison)]
+        clouds = [read_scan(path, invalid=self.invalid) for path in (self.reference, self.comparison)]
         first, second = (cloud.points for cloud in clouds)
         if self.points:
             labels = fitted(read_points(self.points), clouds, self.points)
@@ -86,7 +86,7 @@ def detect(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
     """Cell: give a system the two scans of a scene, keep what it found."""
     system = _system(arguments["system"], needs)
     paths = arguments["reference"], arguments["comparison"]
-    clouds = [read_cloud(path, invalid=arguments["invalid"], fields=()) for path in paths]
+    clouds = [read_scan(path, invalid=arguments["invalid"]) for path in paths]
     first, second = (cloud.points for cloud in clouds)
     if arguments["system"] not in _warm:
         system.detect(*(points[:: max(1, -(-len(points) // WARM))] for points in (first, second)))

@@ -29,9 +29,10 @@ from typing import overload
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.scans import Boxes
 from gnomon.core.tallies import Array
-from gnomon.intake.clouds import SUFFIXES, Cloud, read_cloud
+from gnomon.intake.clouds import SUFFIXES, Cloud
 from gnomon.intake.faults import guarded, shown
 from gnomon.suites.change.labels import by_boxes, fitted, read_alike, read_boxes, read_points
+from gnomon.suites.change.sizes import check_boxes_of_scan, check_truth, read_scan
 
 REFERENCE = 1
 CATEGORIES = {2: "Remove", 3: "Add", 4: "Move", 5: "Composite", 6: "Unchanged"}
@@ -88,8 +89,10 @@ class Scene(Place):
 
         A reference that was read before, for another scene of the room, may be given.
         """
-        reference = reference or read_cloud(self.reference, invalid=invalid, fields=())
-        return reference, read_cloud(self.comparison, invalid=invalid, fields=())
+        reference = reference or read_scan(self.reference, invalid=invalid)
+        comparison = read_scan(self.comparison, invalid=invalid)
+        check_boxes_of_scan(self.boxes, reference, what=shown(self.label))
+        return reference, comparison
 
     def point_labels(self, reference: Cloud, comparison: Cloud) -> tuple[Array, Array]:
         """Return the class of every point of both clouds, from the file where there is one, else from the boxes."""
@@ -135,10 +138,12 @@ def read_dataset(path: str | os.PathLike[str], *, missing: str = "error") -> Dat
     Raises
     ------
     InputError
-        The layout is another one, or a label cannot be read.
+        The layout is another one, a label cannot be read, or boxes have a size that nothing in a room has.
     """
     places, notes = find_scenes(path, missing=missing)
-    return Dataset(Path(path), tuple(read_scenes(places)), notes)
+    scenes = tuple(read_scenes(places))
+    check_truth(scenes, shown(path))
+    return Dataset(Path(path), scenes, notes)
 
 
 def read_scenes(places: Sequence[Place]) -> Iterator[Scene]:

@@ -44,6 +44,7 @@ from gnomon.suites.change.options import ChangeOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction, read_predictions
 from gnomon.suites.change.protocol import DETECTIONS, DIFFERENT, MATCHING, protocol
 from gnomon.suites.change.shapes import together
+from gnomon.suites.change.sizes import check_prediction
 from gnomon.suites.change.within import by_boxes
 
 CATEGORY = "category"
@@ -96,6 +97,7 @@ def variants(options: ChangeOptions) -> tuple[str, ...]:
 
 def _matched(path: str, dataset: Dataset, missing: str) -> dict[str, Prediction]:
     given = read_predictions(path)
+    check_prediction(dataset, given, shown(path))
     lacking = unmatched(path, given, [scene.id for scene in dataset], missing)
     if missing == "empty":
         given |= {name: nothing(name) for name in lacking}

@@ -32,6 +32,7 @@ from gnomon.suites.change.keeping import Keeper
 from gnomon.suites.change.options import ScoreOptions
 from gnomon.suites.change.predictions import read_predictions
 from gnomon.suites.change.scoring import TOLD, Book, Seen, System, Truth
+from gnomon.suites.change.sizes import check_prediction
 
 SUFFIXES = (".json", *(suffix for suffix in tables.SUFFIXES if suffix != ".npz"))
 SETTINGS = ("iou_threshold", "matching", "invalid", "seed", "missing")
@@ -184,7 +185,9 @@ def _tally(arguments: Mapping[str, Any], out: Path) -> None:
     books = {variant: Book(variant, options) for variant in arguments["variants"]}
     described = []
     truth = None
-    for scene in read_scenes([_place(record) for record in arguments["places"]]):
+    scenes = list(read_scenes([_place(record) for record in arguments["places"]]))
+    check_prediction(scenes, predictions, shown(path or ""))
+    for scene in scenes:
         described.append(content.described(scene))
         found = predictions.get(scene.id)
         if found is None and options.missing == "empty":

@@ -82,6 +82,20 @@ class Predictions:
             by_modality={name: joints[rows] for name, joints in self.by_modality.items()},
         )
 
+    def to_metres(self, metres: float) -> Predictions:
+        """Return the samples of a file in another unit with all lengths in metres: joints, translations of cameras."""
+        if metres == 1.0:
+            return self
+        return replace(
+            self,
+            prediction=np.multiply(self.prediction, metres, dtype=np.float64),
+            truth=np.multiply(self.truth, metres, dtype=np.float64),
+            cameras={side: replace(found, metres=metres) for side, found in self.cameras.items()},
+            by_modality={
+                name: np.multiply(joints, metres, dtype=np.float64) for name, joints in self.by_modality.items()
+            },
+        )
+
     def content(self, row: int) -> tuple[str, bytes]:
         """Return the id and all that the file holds of one sample; rows that are equal in it are interchangeable."""
         joints = (self.truth, self.prediction, *self.by_modality.values())

@@ -14,6 +14,7 @@ from gnomon.core.errors import some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.intake.faults import shown
+from gnomon.measures.plausibility import BODY_M
 from gnomon.measures.pose import LARGEST_EXTENT, LARGEST_RATIO
 from gnomon.suites.skeleton import spreads
 from gnomon.suites.skeleton.draws import DRAWS
@@ -176,15 +177,19 @@ def _apart(seen: Seen) -> Finding | None:
 
 
 def _units(sizes: Ledger) -> Finding | None:
-    middles = {side: spreads.quantiles(*spreads.of(sizes, name), (0.5,)) for side, name in EXTENTS.items()}
-    if not all(middles.values()):
+    """Say which extents of bodies are odd though their medians are not, or those of the prediction alone."""
+    found = {side: spreads.quantiles(*spreads.of(sizes, name), (0.5, 0.95)) for side, name in EXTENTS.items()}
+    if not all(found.values()):
         return None
-    small, large = sorted(size for (size,) in middles.values())
-    if large <= LARGEST_EXTENT and large < LARGEST_RATIO * max(small, 1e-12):
+    small, large = sorted(middle for middle, _ in found.values())
+    usual = large <= LARGEST_EXTENT and large < LARGEST_RATIO * max(small, 1e-12)
+    if usual and found["truth"][1] <= BODY_M[1]:
         return None
-    text = ", ".join(f"{side} {size:.4g}" for side, (size,) in middles.items())
-    evidence = f"median extent of a skeleton: {text}; metres are expected, and nothing was converted"
-    return Finding("suspicious-units", "warning", "keypoints", evidence, "divide millimetres by 1000 before saving")
+    text = "; ".join(f"{side} {middle:.4g} and {most:.4g}" for side, (middle, most) in found.items())
+    evidence = f"median and 95th percentile of the extent of bodies, in metres: {text}; nothing was converted"
+    return Finding(
+        "suspicious-units", "warning", "keypoints", evidence, "check the joints of both sides and their unit"
+    )
 
 
 def _smoothed(settings: Settings) -> Finding | None:

@@ -16,6 +16,7 @@ RIGS = ("pred", "gt", "file", "robust")
 REFERENCES = ("first", "medoid", "mean", "per_frame")
 SIDES = ("pred", "gt", "both")
 ENCODINGS = ("absT_quaR_FoV",)
+UNITS = ("m", "cm", "mm")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,9 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
     gt_keypoints_key: Annotated[str, Option("field of true joints")] = "gt_keypoints"
     pred_cameras_key: Annotated[str, Option("field of predicted cameras")] = "pred_cameras_stream"
     gt_cameras_key: Annotated[str, Option("field of true cameras")] = "gt_cameras_stream"
+    unit: Annotated[
+        str, Option("unit of all lengths in the file, joints and translations of cameras", choices=UNITS)
+    ] = "m"
     pose_encoding_type: Annotated[str, Option("how a camera is written", choices=ENCODINGS)] = "absT_quaR_FoV"
     lidar_modality_index: Annotated[
         int | None, Option("column of lidar where cameras carry no modality names", low=0)

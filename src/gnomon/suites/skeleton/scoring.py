@@ -16,8 +16,10 @@ from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
+from gnomon.intake.faults import shown
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
+from gnomon.measures.plausibility import MEASURED, check_body_size, check_same_unit, measure_bodies, metres_of
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
 from gnomon.runs.parts import Part
@@ -179,7 +181,8 @@ def source_of(name: str, path: str, options: ScoreOptions) -> Source:
         truth_cameras=options.gt_cameras_key,
         columns={modality: index for modality, index in indices.items() if index is not None},
         modalities=[part.strip().lower() for part in options.fusion_modalities.split(",")],
-    )
+    ).to_metres(metres_of(options.unit))
+    _check_sizes(file, options)
     size = file.prediction.shape[1]
     names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
     if len(set(names)) != len(names):
@@ -194,6 +197,19 @@ def source_of(name: str, path: str, options: ScoreOptions) -> Source:
         names or tuple(map(str, range(size))),
         _pelvis(options.pelvis_index, size),
     )
+
+
+def _check_sizes(file: Predictions, options: ScoreOptions) -> None:
+    """Refuse true bodies of a size that no body has, and predictions in another unit."""
+    rows = np.flatnonzero(file.reasons == KEPT)
+    rows = rows[:: max(len(rows) // MEASURED, 1)]
+    where, true = shown(file.path), file.truth[rows]
+    remedy = (
+        "give --unit cm or --unit mm, or convert to metres" if options.unit == "m" else f"check --unit {options.unit}"
+    )
+    check_body_size(true, what=f"{where}: {options.gt_keypoints_key}", remedy=remedy)
+    sizes = measure_bodies(true), measure_bodies(file.prediction[rows])
+    check_same_unit(*sizes, what=f"{where}: {options.pred_keypoints_key}", remedy="give both sides in one unit")
 
 
 def _pelvis(text: str, size: int) -> tuple[int, ...]:

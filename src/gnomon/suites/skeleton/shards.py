@@ -120,9 +120,10 @@ def _evaluations(
         facts = merging.facts(every, whole.ledgers[_key(place)], arm, options.fps or None)
         own = Part(whole.roster, {scoring.FAMILY: whole.tallies[_key(place)]}, facts=facts)
         one = scoring.evaluation(arm, own, body, (given.system, given.where), options)
+        samples = merging.samples(every)
         coverage = {
             "complete": outcome.complete,
-            "samples": merging.samples(every),
+            "samples": samples,
             "shards": {"given": len(given.shards), "scored": len(read)},
             "cells": outcome.coverage(),
         }
@@ -133,7 +134,7 @@ def _evaluations(
                 table=folding.table(dict(told), "predictions"),
                 coverage=coverage,
                 findings=(
-                    *findings.find_nothing_kept(coverage["samples"]),
+                    *findings.find_nothing_kept(samples),
                     *merging.found(every, whole.ledgers[_key(place)], arm),
                 ),
                 files=merging.clips([(folder / _key(place), names) for folder, names in renamed], most),

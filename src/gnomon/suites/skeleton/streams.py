@@ -30,10 +30,15 @@ class Cameras:
     where: str
     rows: Array | None = None
     """Rows of the file in the order in which samples are given; None: as in the file."""
+    metres: float = 1.0
+    """Metres of one unit of the translations in the file."""
 
     def stream(self, modality: str, sensor: int) -> Array:
         """Return the encodings ``(N, 9)`` of one stream; NaN where a sample has none."""
         found = self._read(modality, sensor)
+        if self.metres != 1.0:
+            found = np.array(found, dtype=np.float64)
+            found[:, :3] *= self.metres
         return found if self.rows is None else found[self.rows]
 
     def take(self, rows: Array) -> Cameras:

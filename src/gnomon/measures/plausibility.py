@@ -1,0 +1,192 @@
+"""Whether coordinates can be the metres that they are taken for: sizes of bodies, scenes and boxes.
+
+A file in millimetres that is read as metres gives scores that look like those of a bad system (PCK 0, no match). So the
+truth is held against what it shows, and the prediction against the truth. Nothing is converted unless a unit is given.
+
+Conventions
+-----------
+Coordinates are metres, unless ``unit`` says otherwise. The extent of a body, a scan or a box is the longest side of the
+axis-aligned box around it; place and common motion do not matter. The typical extent of many is their median: single
+outliers decide nothing.
+
+Limits of the truth
+-------------------
+body    0.01 to 5 m. A hand measures 0.05 to 0.3 m, a part of one less, a child 0.5 m and more, an adult with raised or
+        spread arms up to 2.5 m. Beyond are a body in centimetres (50 to 250) or millimetres, a hand in centimetres (8
+        to 30) or millimetres, and metres that were divided by 1,000.
+scene   0.05 to 200 m. Rooms measure 2 to 20 m, a hall or a corridor up to 150 m. Beyond is a room in centimetres or
+        millimetres.
+box     0.001 to 200 m; in a scan at most 3 times the extent of that scan, since a change lies in what was scanned.
+
+The truth beyond a limit is an error.
+
+Prediction against truth
+------------------------
+A bad system may predict anything, and is scored. But a typical extent that is 100 or 1,000 times that of the truth, or
+1/100 or 1/1,000 of it, is another unit and not a bad prediction: an error. A factor above 1 counts as the nearest power
+of ten (32 to 3,200: no system that works at all is so far off); one below 1 counts within 2 of these, since predictions
+of bad systems do shrink towards a mean pose.
+
+Not judged
+----------
+Extents of 0 (single joints, joints that coincide) and what is not finite say nothing about a unit and are left out;
+where nothing else is left, nothing is judged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gnomon.core.errors import InputError, counted
+from gnomon.core.tallies import Array
+from gnomon.numerics.solids import solids
+
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
+"""Metres of one unit of length."""
+NAMES = {"cm": "centimetres", "mm": "millimetres"}
+BODY_M = 0.01, 5.0
+SCENE_M = 0.05, 200.0
+BOX_M = 0.001, 200.0
+BOX_OF_SCAN = 3.0
+"""Most times the extent of a scan that a true box in it measures."""
+POWERS = 100.0, 1000.0
+"""Factors between units."""
+NEAR_LARGE, NEAR_SMALL = 10**0.5, 2.0
+"""How many times off a factor above 1, or below it, may be from one of them."""
+MEASURED = 10_000
+"""Bodies that are measured, evenly spread; their median is that of all."""
+CONVERT = "convert to metres"
+
+
+def metres_of(unit: str, *, what: str = "unit") -> float:
+    """Return the metres of one unit.
+
+    >>> metres_of("mm")
+    0.001
+    """
+    if unit not in UNITS:
+        raise InputError(f"{what}: expected one of {', '.join(UNITS)}, but got {unit!r:.80}")
+    return UNITS[unit]
+
+
+def measure_bodies(joints: Array, seen: Array | None = None) -> Array:
+    """Return the extents of bodies ``(N, J, 3)``, of some :data:`MEASURED` of them; ``seen`` ``(N, J)`` are the joints.
+
+    Those that say nothing are left out: without finite joints, or of no extent.
+    """
+    step = max(len(joints) // MEASURED, 1)
+    some = np.asarray(joints[::step], np.float64)
+    shown = np.asarray(np.isfinite(some).all(axis=2))
+    if seen is not None:
+        shown &= np.asarray(seen[::step], bool)
+    high = np.where(shown[..., np.newaxis], some, -np.inf).max(axis=1, initial=-np.inf)
+    low = np.where(shown[..., np.newaxis], some, np.inf).min(axis=1, initial=np.inf)
+    return _told((high - low).max(axis=1, initial=0.0))
+
+
+def measure_boxes(geometry: Any) -> Array:
+    """Return the longest side of every box, ``(M,)``, in any form that :func:`gnomon.numerics.solids.solids` reads."""
+    return np.asarray(2 * solids(geometry).half.max(axis=1, initial=0.0))
+
+
+def check_body_size(joints_m: Array, *, what: str, seen: Array | None = None, remedy: str = CONVERT) -> None:
+    """Refuse true bodies ``(N, J, 3)`` whose typical extent no body has.
+
+    Parameters
+    ----------
+    joints_m
+        Joints, said to be in metres.
+    what
+        Where they are from, for the message: ``truth``, or a file and its field.
+    seen
+        ``(N, J)``: the joints that are visible; all by default.
+    remedy
+        What to do, for the message.
+
+    Examples
+    --------
+    >>> check_body_size(np.array([[[0, 0, 0], [0, 0, 1712.0]]]), what="truth")
+    Traceback (most recent call last):
+    gnomon.core.errors.InputError: truth: median body extent 1712 m (1 pose), expected 0.01 to 5 m (a person measures \
+0.3 to 3 m): these look like millimetres (1.71 m); convert to metres
+    """
+    sizes = measure_bodies(joints_m, seen)
+    poses = counted(len(sizes), "pose")
+    _check(sizes, BODY_M, f"{what}: median body extent", poses, "a person measures 0.3 to 3 m", remedy)
+
+
+def check_scene_size(points_m: Array, *, what: str, remedy: str = CONVERT) -> float:
+    """Refuse the points ``(N, 3)`` of a scan whose extent no room or building has; return the extent."""
+    points = np.asarray(points_m)
+    if not len(points):
+        return 0.0
+    extent = float((points.max(axis=0).astype(np.float64) - points.min(axis=0)).max())
+    count = counted(len(points), "point")
+    _check(
+        _told(np.array([extent])), SCENE_M, f"{what}: extent of the scan", count, "a room measures 2 to 20 m", remedy
+    )
+    return extent
+
+
+def check_box_size(sizes_m: Array, *, what: str, scan_m: float = 0.0, remedy: str = CONVERT) -> None:
+    """Refuse true boxes by their longest sides ``(M,)``; ``scan_m`` is the extent of the scan that they lie in."""
+    sizes = _told(sizes_m)
+    boxes = "1 box" if len(sizes) == 1 else f"{len(sizes):,} boxes"
+    _check(sizes, BOX_M, f"{what}: median box extent", boxes, "things in a room measure 0.1 to 5 m", remedy)
+    if len(sizes) and 0 < BOX_OF_SCAN * scan_m < np.median(sizes):
+        raise InputError(
+            f"{what}: median box extent {_shown(np.median(sizes))} ({boxes}) in a scan of {_shown(scan_m)}: boxes and "
+            f"scan are not in one unit; {remedy}"
+        )
+
+
+def check_same_unit(truth_m: Array, prediction_m: Array, *, what: str, remedy: str = CONVERT) -> None:
+    """Refuse a prediction whose typical extent is that of the truth in another unit; both as extents ``(N,)``.
+
+    Examples
+    --------
+    >>> check_same_unit(np.array([1.7]), np.array([1700.0]), what="bodies")
+    Traceback (most recent call last):
+    gnomon.core.errors.InputError: bodies: the median extent of the prediction is 1700 m and that of the truth 1.7 m, \
+1000 times as large: not in one unit; convert to metres
+    """
+    truth, prediction = (_told(side) for side in (truth_m, prediction_m))
+    if not len(truth) or not len(prediction):
+        return
+    true, predicted = float(np.median(truth)), float(np.median(prediction))
+    factor = predicted / true
+    off, near = (factor, NEAR_LARGE) if factor > 1 else (1 / factor, NEAR_SMALL)
+    if not any(power / near <= off <= power * near for power in POWERS):
+        return
+    times = f"{factor:.4g} times as large" if factor > 1 else f"{1 / factor:.4g} times as small"
+    raise InputError(
+        f"{what}: the median extent of the prediction is {_shown(predicted)} and that of the truth {_shown(true)}, "
+        f"{times}: not in one unit; {remedy}"
+    )
+
+
+def _check(sizes: Array, limits: tuple[float, float], what: str, count: str, usual: str, remedy: str) -> None:
+    """Refuse extents whose median is beyond limits."""
+    if not len(sizes):
+        return
+    size, (low, high) = float(np.median(sizes)), limits
+    if low <= size <= high:
+        return
+    found = [
+        f"{name} ({_shown(size * UNITS[unit])})" for unit, name in NAMES.items() if low <= size * UNITS[unit] <= high
+    ]
+    guess = f": these look like {' or '.join(found)}" if found else ""
+    raise InputError(f"{what} {_shown(size)} ({count}), expected {low:g} to {high:g} m ({usual}){guess}; {remedy}")
+
+
+def _told(sizes: Any) -> Array:
+    """Return the extents that say something about a unit."""
+    found = np.asarray(sizes, np.float64).ravel()
+    return found[np.isfinite(found) & (found > 0)]
+
+
+def _shown(size: Any) -> str:
+    """Return an extent as text; whole above 1,000."""
+    return f"{size:.0f} m" if 1000 <= size < 1e15 else f"{size:.3g} m"

@@ -1,0 +1,85 @@
+"""Scans and boxes of implausible size, worked by hand: rooms of 10 m (see ``by_hand``), a true box of 1 m."""
+
+import json
+
+import numpy as np
+import pytest
+
+import gnomon
+from gnomon.core.errors import InputError, NothingScoredError
+from gnomon.intake.clouds import Cloud, write_cloud
+
+TRUE = {"001-3": [("Add", (1, 1, 1), (2, 2, 2))], "002-3": [("Add", (4, 4, 1), (4.5, 5, 1.5))]}
+
+
+def write_predictions(path, factor=1.0):
+    scenes = [
+        {
+            "scene": scene,
+            "boxes": [
+                {"class": name, "min": [factor * v for v in low], "max": [factor * v for v in high]}
+                for name, low, high in boxes
+            ],
+        }
+        for scene, boxes in TRUE.items()
+    ]
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"scenes": scenes}))
+    return path
+
+
+def scale_labels(factor):
+    return {
+        scene: [(name, tuple(factor * v for v in low), tuple(factor * v for v in high)) for name, low, high in boxes]
+        for scene, boxes in TRUE.items()
+    }
+
+
+def test_rooms_and_boxes_in_metres_pass(by_hand, tmp_path):
+    result = gnomon.score("change", str(by_hand(TRUE)), str(write_predictions(tmp_path / "p.json")))
+    assert next(iter(result.scores.values()))[result.runs[0].measures[0].name] == 1.0
+
+
+@pytest.mark.parametrize("shards", [False, True])
+@pytest.mark.parametrize("factor", [1000, 100])
+def test_predictions_in_another_unit_are_refused(by_hand, tmp_path, factor, shards):
+    path = write_predictions(tmp_path / "in" / "p.json", factor)
+    with pytest.raises(InputError, match=rf"boxes: .* of the truth 1 m, {factor} times as large: not in one unit"):
+        gnomon.score("change", str(by_hand(TRUE)), str(path.parent if shards else path))
+
+
+def test_predictions_of_another_odd_size_are_scored(by_hand, tmp_path):
+    result = gnomon.score("change", str(by_hand(TRUE)), str(write_predictions(tmp_path / "p.json", 12)))
+    assert next(iter(result.scores.values()))[result.runs[0].measures[0].name] == 0.0
+
+
+def test_labels_that_are_larger_than_the_scan_are_refused(by_hand, tmp_path):
+    labels, path = str(by_hand(scale_labels(100))), str(write_predictions(tmp_path / "p.json", 100))
+    with pytest.raises(InputError, match=r"001-3.json: median box extent 100 m \(1 box\) in a scan of 9\.\d+ m"):
+        gnomon.score("change", labels, path)
+
+
+def test_labels_of_kilometres_are_refused(by_hand, tmp_path):
+    data, path = str(by_hand(scale_labels(1000))), str(write_predictions(tmp_path / "p.json"))
+    said = r"labels: median box extent 1000 m \(2 boxes\), expected 0.001 to 200 m"
+    with pytest.raises(InputError, match=said):
+        gnomon.score("change", data, path)
+    with pytest.raises(InputError, match=said):
+        gnomon.run("change", data_path=data, systems="nothing", part="all", out="none")
+
+
+@pytest.mark.parametrize("verb", ["score", "run"])
+def test_scans_in_millimetres_are_refused(by_hand, tmp_path, verb):
+    data = by_hand(TRUE)
+    for scan in (data / "Data").rglob("*.npz"):
+        points = np.load(scan)
+        write_cloud(scan, Cloud(1000 * points[points.files[0]].astype(np.float64)))
+    said = (
+        r"-1.npz: extent of the scan 9\d\d\d m \(50 points\), expected 0.05 to 200 m .*: these look like .*millimetres"
+    )
+    if verb == "score":
+        with pytest.raises(InputError, match=said):
+            gnomon.score("change", str(data), str(write_predictions(tmp_path / "p.json")))
+    else:
+        with pytest.raises(NothingScoredError, match=said):
+            gnomon.run("change", data_path=str(data), systems="nothing", part="all", out="none")
