@@ -11,8 +11,8 @@ outliers decide nothing.
 
 Limits of the truth
 -------------------
-body    0.01 to 4 m. A hand measures 0.05 to 0.3 m, a part of one less, a child 0.5 m and more, an adult with raised or
-        spread arms up to 2.5 m. Beyond are a body in centimetres (50 to 250) or millimetres, a hand in centimetres (5
+body    0.01 to 5 m. A hand measures 0.05 to 0.3 m, a part of one less, a child 0.5 m and more, an adult with raised or
+        spread arms up to 2.5 m. Beyond are a body in centimetres (50 to 250) or millimetres, a hand in centimetres (8
         to 30) or millimetres, and metres that were divided by 1,000.
 scene   0.05 to 200 m. Rooms measure 2 to 20 m, a hall or a corridor up to 150 m. Beyond is a room in centimetres or
         millimetres.
@@ -46,7 +46,7 @@ from gnomon.numerics.solids import solids
 UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001}
 """Metres of one unit of length."""
 NAMES = {"cm": "centimetres", "mm": "millimetres"}
-BODY_M = 0.01, 4.0
+BODY_M = 0.01, 5.0
 SCENE_M = 0.05, 200.0
 BOX_M = 0.001, 200.0
 BOX_OF_SCAN = 3.0
@@ -118,7 +118,7 @@ def check_body_size(
     --------
     >>> check_body_size(np.array([[[0, 0, 0], [0, 0, 1712.0]]]), what="truth")
     Traceback (most recent call last):
-    gnomon.core.errors.InputError: truth: median body extent 1712 m (1 pose), expected 0.01 to 4 m (a person measures \
+    gnomon.core.errors.InputError: truth: median body extent 1712 m (1 pose), expected 0.01 to 5 m (a person measures \
 0.3 to 3 m): these look like millimetres (1.71 m); convert to metres
     """
     sizes = measure_bodies(joints_m, seen)
