@@ -174,3 +174,9 @@ def test_the_command_line(data, capsys):
         main([*base, "--without", "first", "--json", *truth])
     record = json.loads(capsys.readouterr().out)
     assert [trial["name"] for trial in record["ablation"]["trials"]] == ["Full", "w/o first"]
+
+
+def test_a_wrong_metric_is_refused_before_any_work(data, tmp_path):
+    with pytest.raises(InputError, match="no measure 'beauty' in a run with these options"):
+        ablate(data, ("first",), metric="beauty", out=tmp_path / "runs")
+    assert not (tmp_path / "runs" / "store").exists()

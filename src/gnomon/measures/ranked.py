@@ -109,6 +109,12 @@ class AveragePrecision(LedgerMeasure):
         return f"mAP{where}{suffix(self.classes) if self.classes != 'present' else ''}{how}"
 
     @property
+    def aliases(self) -> tuple[str, ...]:
+        """The thresholds as shares, as tables of detections print them: ``mAP@.5:.95``."""
+        ends = dict.fromkeys(self.at[:: max(len(self.at) - 1, 1)])
+        return (f"mAP@{':'.join(f'{t:g}'.lstrip('0') for t in ends)}",) if ends else ()
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that are read."""
         return ("class", "score", "returned", "truths", *self._hits)
@@ -207,6 +213,11 @@ class Percentile(QuantileMeasure):
     def name(self) -> str:
         """Column key."""
         return f"{self.column}_median" if self.percent == 50 else f"{self.column}_p{self.percent:g}"
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """As tables print it beside the median."""
+        return (f"{self.percent:g} %",)
 
     @property
     def unit(self) -> str:  # type: ignore[override]

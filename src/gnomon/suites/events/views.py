@@ -88,14 +88,14 @@ def edge_errors(runs: Sequence[Run]) -> Table | None:
         Column("system", "system"),
         Column("detected", "detected", "count"),
         Column("median", "first onset error, median", "score", "s", digits=2),
-        Column("p90", "first onset error, p90", "score", "s", digits=2),
+        Column("p90", "90 %", "score", "s", digits=2),
         Column("matched", "matched", "count"),
         Column("onset", "onset error, mean", "number", "s", digits=2),
         Column("onset_median", "median", "number", "s", digits=2),
         Column("offset", "offset error, mean", "number", "s", digits=2),
         Column("offset_median", "median", "number", "s", digits=2),
-        Column("map", RANKED["map"].name, "score", direction="up"),
-        Column("map50", RANKED["map50"].name, "score", direction="up"),
+        Column("map", "mAP@.5:.95", "score", direction="up"),
+        Column("map50", "mAP@.5", "score", direction="up"),
     )
     rows, shown = [], []
     for run, found in known:

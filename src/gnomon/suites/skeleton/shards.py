@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,12 @@ from gnomon.suites.skeleton.sequences import Named
 SUFFIXES = (".npz",)
 APART = ("pred_file", "no_progress", "rig_file")
 """Options of the suite that no part depends on."""
+OWN = tuple(
+    field.name
+    for field in fields(ScoreOptions)
+    if field.name in ScoreOptions.__annotations__ and field.name not in APART
+)
+"""Options of the suite that a part depends on; not those that all suites have."""
 
 
 def score(given: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
@@ -48,7 +54,7 @@ def score(given: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
         pairs = [(shard, file, None) for shard, file in found.items()]
         systems.append(Given(name, path, pairs, shards.others(path, SUFFIXES)))
     record = opt.record(options)
-    settings = {name: record[name] for name in ScoreOptions.__annotations__ if name not in APART}
+    settings = {name: value for name, value in record.items() if name in OWN}
     settings |= {"seed": options.seed, "exhibits": 0 if options.out == "none" else options.exhibits}
     rig = os.path.abspath(options.rig_file) if options.rig_file else ""
     settings["rig_sha256"] = hash_file(Path(rig)) if rig else ""
@@ -68,7 +74,7 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     path, shard, rig = arguments["paths"]["truth"], arguments["shard"], arguments["rig_file"]
     if rig and hash_file(Path(rig)) != arguments["rig_sha256"]:
         raise InputError(f"{rig}: not what it was when the command began; give the same command again")
-    own = {name: arguments[name] for name in ScoreOptions.__annotations__ if name not in APART}
+    own = {name: arguments[name] for name in OWN}
     options = ScoreOptions(
         pred_file=(path,), rig_file=rig, seed=arguments["seed"], exhibits=arguments["exhibits"], **own
     )
