@@ -28,6 +28,8 @@ CASES = ("cases", "scenes")
 GROUND = (("suite", "suites"), ("data_fingerprint", "data"), ("protocol_fingerprint", "protocols"))
 
 
+SAMPLES = "samples"
+"""Under which suites that drop samples of a case say in the coverage how many are ``valid``."""
 LACKING = "lacking"
 """Under which suites say in the coverage how many rows of which cases were not scored: counts by case id."""
 
@@ -58,18 +60,20 @@ def align(runs: Sequence[Run], *, seeds: bool = False) -> Aligned:
     comparable(runs, seeds=seeds)
     first = runs[0]
     ids = set(first.roster.ids)
-    if all(run.complete and set(run.roster.ids) == ids for run in runs):
+    fewer = _fewer_samples(runs)
+    if all(run.complete and set(run.roster.ids) == ids for run in runs) and not any(fewer):
         taken = [_take(run, first.roster.ids) for run in runs]
         _grouped_alike(taken)
         return Aligned(tuple(taken))
     shared, doubt = _common(runs)
+    shared = tuple(case for case in shared if not any(case in own for own in fewer))
     if doubt or not shared:
         names = " and ".join(run.system for run in runs) if len(runs) == 2 else "all of them"
         raise NothingCommonError(doubt or f"no case was scored in full by {names}")
     taken = [_headlined(_take(run, shared)) for run in runs]
     _grouped_alike(taken)
     scope = _scope(runs, len(shared))
-    return Aligned(tuple(taken), scope, (f"compared {scope}{_left_out(runs)}",))
+    return Aligned(tuple(taken), scope, (f"compared {scope}{_left_out(runs, fewer)}",))
 
 
 def comparable(runs: Sequence[Run], *, seeds: bool = False) -> None:
@@ -139,6 +143,31 @@ def _common(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
     return tuple(case for case in shared if all(found[case] == full[case] for found in rows)), ""
 
 
+def _fewer_samples(runs: Sequence[Run]) -> list[set[str]]:
+    """Return, for every run, the cases of which it scored fewer samples than another run, where runs drop samples.
+
+    Of cases with equal numbers it is taken that they are the same samples.
+    """
+    valid = [counts.get("valid") if isinstance(counts := run.coverage.get(SAMPLES), Mapping) else None for run in runs]
+    if None in valid or len(set(valid)) < 2:
+        return [set() for _ in runs]
+    scored = [_samples(run) for run in runs]
+    most: dict[str, int] = {}
+    for own in scored:
+        for case, n in own.items():
+            most[case] = max(n, most.get(case, 0))
+    return [{case for case, n in own.items() if n < most[case]} for own in scored]
+
+
+def _samples(run: Run) -> dict[str, int]:
+    """Return how many samples of each case were scored, by the tallies that add up to the number of the coverage."""
+    for _, part in sorted(run.tallies.items()):
+        n = part.fields.get("n")
+        if n is not None and n.ndim == 1 and int(n.sum()) == run.coverage[SAMPLES]["valid"]:
+            return dict(zip(run.roster.ids, n.tolist(), strict=True))
+    return {}
+
+
 def _whole(runs: Sequence[Run], full: Mapping[str, tuple[int, ...]]) -> bool:
     """Say whether what all runs have of every case is all of it.
 
@@ -204,18 +233,19 @@ def _stated(run: Run) -> int | None:
     return counts.get("truth")
 
 
-def _left_out(runs: Sequence[Run]) -> str:
+def _left_out(runs: Sequence[Run], fewer: Sequence[Collection[str]]) -> str:
     """Say which cases were not scored by which runs, with their number; where no case is named, what each run lacks."""
     every = {case for run in runs for case in run.roster.ids}
     by_case: dict[str, list[str]] = {}
     unnamed = []
-    for run in runs:
-        missing = _missing(run, every)
+    for run, cut in zip(runs, fewer, strict=True):
+        missing = [*_missing(run, every), *sorted(cut)]
         for case in missing:
             by_case.setdefault(case, []).append(run.system)
         if not missing and not run.complete:
             unnamed.append(f"{run.system} is {partial(run)}")
     held = {case for run in runs for case in run.coverage.get(LACKING, ()) if case in run.roster.ids}
+    held |= {case for cut in fewer for case in cut}
     groups: dict[tuple[tuple[str, ...], bool], list[str]] = {}
     for case, systems in by_case.items():
         groups.setdefault((tuple(systems), case in held), []).append(case)

@@ -150,6 +150,25 @@ def test_a_small_file_by_hand(tmp_path):
     assert ids_of(run(tiny(tmp_path / "t.npz"))) == []
 
 
+def test_systems_that_lose_different_samples_are_compared_on_the_other_sequences(tmp_path):
+    """Four sequences of five frames; the second system has no joints in one frame of the last."""
+    ids = [f"p{person}_a1_{frame}" for person in range(1, 5) for frame in range(5)]
+    paths = [tmp_path / "one.npz", tmp_path / "two.npz"]
+    for path, size in zip(paths, (0.1, 0.2), strict=True):
+        tiny(path, frames=20, ids=ids, error=(0.0, 0.0, size))
+    fields = dict(np.load(paths[1], allow_pickle=False))
+    fields["pred_keypoints"][17] = np.nan
+    files.write(paths[1], fields)
+    runs = [gnomon.run("skeleton", pred_file=str(path), out="none").runs[0] for path in paths]
+    assert [one.coverage["samples"]["valid"] for one in runs] == [20, 19]
+    result = gnomon.compare(*runs, measures="mpjpe")
+    table = result.tables["comparison"]
+    assert table.title == "paired comparison on 3 of 4 cases"
+    assert "was not scored in full by two" in table.notes[0]
+    assert table.rows[0]["groups"].value == 3
+    assert "coverage-differs" in [finding.id for finding in result.runs[0].findings]
+
+
 @pytest.mark.parametrize(
     ("planted", "options", "finding"),
     [
