@@ -104,7 +104,7 @@ def test_missing_counted_wrong():
     assert run.complete
     assert run.coverage["rows"]["missing"] == 1
     assert run.coverage["policy"]["missing"] == "wrong"
-    assert [f.id for f in run.findings] == ["missing-predictions"]
+    assert [f.id for f in run.findings] == ["missing-predictions", "unread-input"]
 
 
 def test_missing_left_out_is_partial_and_says_so():
@@ -165,7 +165,7 @@ def test_intervals_that_were_not_asked_for_are_nowhere():
 def test_unknown_predicted_labels_are_a_finding():
     floats = {"id": TRUTH["id"], "label": ["a.0", "a.0", "b", "b", "c", "a"]}
     run = gnomon.score("labels", TRUTH, floats).runs[0]
-    assert [f.id for f in run.findings] == ["labels-never-true"]
+    assert [f.id for f in run.findings] == ["labels-never-true", "unread-input"]
     assert "'a.0'" in run.findings[0].evidence
 
 
@@ -181,7 +181,7 @@ def test_class_set_and_zero_division_reach_the_measure():
     result = gnomon.score("labels", TRUTH, HALF, classes="a,b,c,d", zero_division="0")
     assert scores(result)["macro_f1_listed"] == pytest.approx((2 / 5 + 1 / 2 + 2 / 3) / 4)
     assert "classes=('a', 'b', 'c', 'd')" in result.runs[0].find("macro_f1_listed").measure
-    assert [f.id for f in result.runs[0].findings] == ["listed-class-absent"]
+    assert [f.id for f in result.runs[0].findings] == ["listed-class-absent", "unread-input"]
     assert "averages over the listed classes a, b, c, d; 0/0 counts as 0" in result.tables["scores"].notes
     same = gnomon.score("labels", TRUTH, HALF, classes=["a", "b", "c", "d"], zero_division=0)
     assert scores(same) == scores(result)
