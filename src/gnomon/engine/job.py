@@ -122,7 +122,9 @@ def outcome(schedule: Schedule) -> Outcome:
 
 def _unread(schedule: Schedule) -> Unread:
     """Gather what was noted where the cells that are done, and all that they need, were worked on."""
-    found = Unread()
+    found, noted = Unread(), {node.key: Unread.read(schedule.store.path(node.key)) for node in schedule.plan}
+    if not any(own.notes for own in noted.values()):
+        return found
     for cell in schedule.plan.cells:
         below = {cell.key: cell} if cell.key in schedule.done else {}
         waiting = list(below.values())
@@ -131,7 +133,7 @@ def _unread(schedule: Schedule) -> Unread:
             below |= needed
             waiting += needed.values()
         for key in below:
-            found.merge(Unread.read(schedule.store.path(key)), cell.labels.get("system", ALL))
+            found.merge(noted[key], cell.labels.get("system", ALL))
     return found
 
 

@@ -52,6 +52,17 @@ def test_clocks_since_1970_in_milliseconds(tmp_path):
     assert score(tmp_path, unit="ms").scores["mine"]["event_macro_f1"] == 1.0
 
 
+def test_a_truth_with_a_clock_in_milliseconds_against_results_in_seconds(tmp_path):
+    """Here it is the truth that has to be mended: the results are seconds since 1970."""
+    write(tmp_path, start=1.7e9)
+    for name in ("one", "two"):
+        labels = [{"t1": (1.7e9 + a) * 1e3, "t2": (1.7e9 + b) * 1e3, "label": "walk"} for a, b in EVENTS]
+        truth = {"t1": 1.7e12, "t2": 1.7e12 + 6e5, "labels": labels}
+        (tmp_path / f"{name}.json").write_text(json.dumps(truth))
+    with pytest.raises(InputError, match="reach 1,700,000,598 s, but windows end at 1,700,000,600,000 s"):
+        score(tmp_path)
+
+
 def test_one_recording_in_another_unit(tmp_path):
     write(tmp_path)
     rows = json.loads((tmp_path / "mine.json").read_text())

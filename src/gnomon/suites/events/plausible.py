@@ -57,9 +57,15 @@ def check_unit(recordings: Sequence[Timed], where: str, what: str, advice: Calla
     filled = [one for one in recordings if len(one[1])]
     for chosen in (filled, *([one] for one in filled)) if len(filled) > 1 else [filled]:
         unit = _other_unit(chosen)
+        windows_in = "" if unit else _unit_of_windows(chosen)
+        reach = max((ends.max() for _, _, ends in chosen), default=0.0)
+        latest = max((window[1] for window, _, _ in chosen), default=0.0)
+        if windows_in:
+            raise InputError(
+                f"{where}: {what} reach {_shown(reach)} s, but windows end at {_shown(latest)} s: windows "
+                f"look like {CALLED[windows_in]}; write t1, t2 and labels of the truth in seconds"
+            )
         if unit:
-            reach = max((ends.max() for _, _, ends in chosen), default=0.0)
-            latest = max(window[1] for window, _, _ in chosen)
             longest = max(window[1] - window[0] for window, _, _ in chosen)
             which = "recordings last" if len(chosen) > 1 else "the recording lasts"
             upto = "" if latest == longest else f" (up to {_shown(latest)} s)"
@@ -77,6 +83,14 @@ def _other_unit(recordings: Sequence[Timed]) -> str:
     reach = max(float(np.abs(ends - window[0]).max()) / (window[1] - window[0]) for window, _, ends in recordings)
     far = (unit for unit in CALLED if reach / UNITS[unit] >= REACH)
     return next((unit for unit in far if _inside(recordings, UNITS[unit]) >= MOST * total), "")
+
+
+def _unit_of_windows(recordings: Sequence[Timed]) -> str:
+    """Return the unit of the windows, where times are seconds and nearly all of them outside; else nothing."""
+    total = sum(len(starts) for _, starts, _ in recordings)
+    if not total or _inside(recordings, 1.0) > (1 - MOST) * total:
+        return ""
+    return next((unit for unit in CALLED if _inside(recordings, 1 / UNITS[unit]) >= MOST * total), "")
 
 
 def _inside(recordings: Sequence[Timed], per_second: float) -> int:

@@ -106,7 +106,7 @@ def audited(work: Work, data: Data, variant: str, turn: int) -> Audited:
         if one.ignored:
             text, remedy = (
                 f"{one.name}: {'; '.join(one.ignored)}",
-                "put the files where they are expected, or elsewhere",
+                "move them to where they are expected, or away",
             )
             findings.append(Finding("files-not-read", "warning", "data", text, remedy))
     if work.dropped and variant == "strict":
