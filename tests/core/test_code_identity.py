@@ -57,14 +57,26 @@ INNER = {"package/__init__.py", "package/inner.py"}
         ("from package \\\n    import inner", INNER),
         ("from package.inner import value", INNER),
         ("import importlib\nimportlib.import_module('other')", {"other.py"}),
+        ("import json; import other", {"other.py"}),
+        ("if True: import other", {"other.py"}),
+        ("try: import other\nexcept ImportError: pass", {"other.py"}),
+        ("from package import (\n    nothing,  # a constant (unused)\n    inner,\n)", INNER),
+        ("__import__('other')", {"other.py"}),
+        ("import importlib\nimportlib.import_module(name='other')", {"other.py"}),
+        ("from importlib import import_module\nimport_module('.inner', 'package')", INNER),
+        ("import spaces.deep.one", {"spaces/deep/one.py"}),
+        ("text = 'import other'", set()),
         ("import json", set()),
         ("# import other", set()),
         ("if TYPE_CHECKING:\n    import other\n\n    from package import inner\n", set()),
+        ("if typing.TYPE_CHECKING:\n    import json\nelse:\n    import other", {"other.py"}),
         ("import nothing_of_this_name", set()),
     ],
 )  # fmt: skip
 def test_imports_are_followed(tmp_path, statement, expected):
-    write(tmp_path, other="x = 1\n", package__in="", package_in_inner="", root=statement + "\n")
+    write(
+        tmp_path, other="x = 1\n", package__in="", package_in_inner="", spaces_in_deep_in_one="", root=statement + "\n"
+    )
     assert names(graph([tmp_path / "root.py"])) - {"root.py"} == expected
 
 
@@ -147,6 +159,26 @@ def test_source_that_was_changed_since_it_was_imported_is_refused(tmp_path, monk
     write(tmp_path, changed_one="class Model:\n    def fit(self): return 1\n")
     with pytest.raises(InputError, match=r"changed_one.py: changed since it was imported; start Python again"):
         source_identity("changed_one:Model", kind)
+
+
+def test_source_that_was_changed_before_the_first_run_is_refused(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    write(tmp_path, changed_two="class Model:\n    def fit(self): ...\n")
+    kind = importlib.import_module("changed_two").Model
+    write(tmp_path, changed_two="class Model:\n    def fit(self): return 1\n")
+    with pytest.raises(InputError, match=r"changed_two.py: changed since it was imported"):
+        source_identity("changed_two:Model", kind)
+
+
+def test_the_module_that_a_class_is_taken_from_counts_beside_the_one_that_defines_it(tmp_path, monkeypatch):
+    build = "def build(value):\n    class Model:\n        K = value\n    return Model\n"
+    write(tmp_path, building_one=build, taken_one="from building_one import build\nModel = build(0)\n")
+    write(tmp_path, taken_two="from building_one import build\nModel = build(5)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    kinds = {name: importlib.import_module(name).Model for name in ("taken_one", "taken_two")}
+    assert len({kind.__module__ for kind in kinds.values()}) == 1
+    assert len({source_identity(f"{name}:Model", kind) for name, kind in kinds.items()}) == 2
 
 
 def test_a_file_and_what_it_imports_are_loaded_as_they_are_now(tmp_path):

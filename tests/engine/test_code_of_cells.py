@@ -48,9 +48,9 @@ def follow(reference):
     return observed
 
 
-def count(named, path=None):
+def count(named, **where):
     systems.update(map(str, code_identity._source_of(named.__module__).files.values()))
-    return identity(named, path)
+    return identity(named, **where)
 
 
 plain, work.load = work.load, follow

@@ -1,10 +1,10 @@
 """Which code a stored result depends on: source files by their import graph, installed packages by their versions.
 
-The graph is read from the text of the source; nothing is imported. From a module on, every import statement is
-followed, those inside functions too, and calls of ``import_module`` and ``library`` with a literal name. A
-module that is gnomon's own, or that lies outside of the folders where packages are installed (the user's project, an
-editable install), counts by its content, with the ``__init__`` files above it. An installed package counts by its
-version, Python by its minor version; the standard library is part of Python.
+The graph is read from the source; nothing is imported. From a module on, every import statement is followed, those
+inside functions too, and calls of ``import_module``, ``__import__`` and ``library`` with a literal name. A module that
+is gnomon's own, or that lies outside of the folders where packages are installed (the user's project, an editable
+install), counts by its content, with the ``__init__`` files above it. An installed package counts by its version,
+Python by its minor version; the standard library is part of Python.
 
 Not seen: a module whose name is computed at run time (whoever computes it adds the identity of what it found, as suites
 do for systems), what an installed package imports in turn, and data that code reads.
@@ -14,16 +14,17 @@ Source is read once in a process, because a module that is imported stays as it 
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.metadata
 import importlib.util
-import re
 import site
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -42,13 +43,8 @@ _INSTALLED = tuple(
     }
 )
 
-_STATEMENT = re.compile(
-    r"^[ \t]*(?:from[ \t]+(?P<base>[.\w]+)[ \t]+import[ \t]*(?P<names>\([^)]*\)|[^\n]*)|import[ \t]+(?P<plain>[^\n]+))"
-    r"|\b(?:import_module|library)\(\s*[\"'](?P<literal>\w[\w.]*)[\"']",
-    re.MULTILINE,
-)
-_COMMENT = re.compile(r"#[^\n]*")
-_FOR_TYPES = re.compile(r"^if (?:typing\.)?TYPE_CHECKING:\n(?:[ \t]+[^\n]*\n|\n)+", re.MULTILINE)
+_IMPORTERS = {"import_module", "library", "__import__"}
+"""Functions that import what their first argument names."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ def identity_of(reference: str) -> str:
     return found.identity if isinstance(found, Code) else found
 
 
-def identity_of_object(named: Any, path: Path | None = None) -> str:
+def identity_of_object(named: Any, *, path: Path | None = None, module: str = "") -> str:
     """Return the name of a class or function and the identity of its code.
 
     Parameters
@@ -96,17 +92,18 @@ def identity_of_object(named: Any, path: Path | None = None) -> str:
     named
         The class or function.
     path
-        Its file, where it was loaded from a file by its path, which is read anew every time; otherwise its module was
-        imported, and source that was changed since then is refused: a result of the old code would be stored as one of
-        the new code.
+        Its file, where it was loaded from a file by its path, which is read anew every time.
+    module
+        The module that it was taken from, where that may be another than the one that defines it. An imported module
+        whose source was changed since then is refused: a result of the old code would be stored as one of the new code.
     """
     if path is not None:
         return f"{named.__qualname__}:{graph([path]).identity}"
-    found = _source_of(named.__module__)
-    if isinstance(found, Code):
-        _check_unchanged(found)
-        return f"{named.__qualname__}:{found.identity}"
-    return f"{named.__qualname__}:{found}"
+    found = [_source_of(name) for name in dict.fromkeys(filter(None, (named.__module__, module)))]
+    for code in found:
+        if isinstance(code, Code):
+            _check_unchanged(code)
+    return ":".join([named.__qualname__, *(code.identity if isinstance(code, Code) else code for code in found)])
 
 
 def files_imported_by(path: Path) -> list[Path]:
@@ -132,13 +129,38 @@ def _source_of(module: str) -> Code | str:
 
 
 _known: dict[Path, str] = {}
+"""Hashes of source files when they were first looked at in this process."""
 
 
 def _check_unchanged(code: Code) -> None:
+    compiled = _compiled_files()
     for path in code.files.values():
         now = hashlib.sha256(path.read_bytes()).hexdigest()
-        if _known.setdefault(path, now) != now:
+        if _known.setdefault(path, now) != now or (path in compiled and _is_newer(path, compiled[path])):
             raise InputError(f"{path}: changed since it was imported; start Python again, so that the new code is used")
+
+
+def _compiled_files() -> dict[Path, Path]:
+    """Return where Python wrote the compiled code of the user's modules that it imported, by source file."""
+    if sys.dont_write_bytecode:
+        return {}
+    specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+    found = [(spec.origin, spec.cached) for spec in specs if type(getattr(spec, "loader", None)) is SourceFileLoader]
+    pairs = [(Path(origin).resolve(), Path(cached)) for origin, cached in found if origin and cached]
+    return {path: cached for path, cached in pairs if _is_source(path) and _PACKAGE not in path.parents}
+
+
+def _is_newer(path: Path, compiled: Path) -> bool:
+    """Say whether source differs in time or size from what its compiled file says it was made of (PEP 552)."""
+    try:
+        header = compiled.read_bytes()[:16]
+    except OSError:
+        return False
+    if len(header) < 16 or int.from_bytes(header[4:8], "little"):  # checked by hash: says nothing of times
+        return False
+    state = path.stat()
+    made_of = int.from_bytes(header[8:12], "little"), int.from_bytes(header[12:16], "little")
+    return made_of != (int(state.st_mtime) & 0xFFFFFFFF, state.st_size & 0xFFFFFFFF)
 
 
 def graph(roots: Iterable[Path]) -> Code:
@@ -146,11 +168,13 @@ def graph(roots: Iterable[Path]) -> Code:
     files: dict[Path, str] = {}
     packages: set[str] = set()
     waiting = [path.resolve() for path in roots]
+    homes = [_import_folder(path) for path in waiting]
     while waiting:
         path = waiting.pop()
         if path in files:
             continue
-        files[path] = path.relative_to(_import_folder(path)).as_posix()
+        home = next((folder for folder in homes if folder in path.parents), None) or _import_folder(path)
+        files[path] = path.relative_to(home).as_posix()
         own, installed = _own_edges(path) if _PACKAGE in path.parents else _edges(path)
         waiting += own
         packages |= installed
@@ -177,10 +201,9 @@ def _edges(path: Path) -> tuple[list[Path], set[str]]:
     packages: set[str] = set()
     for name in dict.fromkeys(_imports(path)):
         top = name.partition(".")[0]
-        folder = _folder_with(top, path)
-        if folder is not None:
-            files += _modules(folder, name)
-        elif top.isidentifier() and top not in sys.stdlib_module_names:
+        found = _source_files(name, path)
+        files += found
+        if not found and top.isidentifier() and top not in sys.stdlib_module_names and top != _PACKAGE.name:
             packages.add(top)
     return files, packages
 
@@ -199,40 +222,68 @@ def _import_folder(path: Path) -> Path:
 
 def _imports(path: Path) -> Iterator[str]:
     """Name what a source file imports: absolute names of modules, and of what may be a module or a name in one."""
-    text = path.read_text(encoding="utf-8", errors="replace").replace("\\\n", " ")
-    text = _FOR_TYPES.sub("\n", text)
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (SyntaxError, ValueError):  # it cannot be imported either
+        return
+    waiting: list[ast.AST] = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and _is_for_types(node.test):
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            yield from (item.name for item in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = _absolute(path, "." * node.level + (node.module or ""))
+            yield base
+            yield from (f"{base}.{item.name}".lstrip(".") for item in node.names)
+        elif isinstance(node, ast.Call):
+            yield _absolute(path, _named_in_call(node))
+
+
+def _is_for_types(test: ast.expr) -> bool:
+    """Say whether a condition is ``TYPE_CHECKING``: what it guards is not imported."""
+    return (test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")) == "TYPE_CHECKING"
+
+
+def _named_in_call(call: ast.Call) -> str:
+    """Return the module that a call such as ``import_module("name")`` imports; nothing for any other call."""
+    called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
+    if called not in _IMPORTERS:
+        return ""
+    given = [*call.args, *(item.value for item in call.keywords if item.arg in ("name", "package"))]
+    texts = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
+    if texts and texts[0].startswith(".") and len(texts) > 1:
+        return f"{texts[1]}{texts[0]}" if not texts[0].startswith("..") else ""
+    return texts[0] if texts else ""
+
+
+def _absolute(path: Path, name: str) -> str:
+    """Return a name without leading points: relative to the packages that a file is in."""
+    level = len(name) - len(name.lstrip("."))
+    if not level:
+        return name
     folder, package = path.parent, _import_folder(path)
-    for found in _STATEMENT.finditer(text):
-        if found["literal"]:
-            yield found["literal"]
-        elif found["plain"]:
-            for item in _COMMENT.sub("", found["plain"]).split(";")[0].split(","):
-                yield item.split(" as ")[0].strip()
-        else:
-            dots = len(found["base"]) - len(found["base"].lstrip("."))
-            base = found["base"].lstrip(".")
-            if dots:
-                start = folder if dots == 1 else folder.parents[dots - 2]
-                inside = start.relative_to(package).parts if start.is_relative_to(package) else ()
-                base = ".".join(filter(None, (*inside, base)))
-            if base:
-                yield base
-            for item in _COMMENT.sub("", found["names"]).strip("() \t").split(";")[0].split(","):
-                name = item.split(" as ")[0].strip()
-                if name.isidentifier():
-                    yield f"{base}.{name}".lstrip(".")
+    start = folder if level == 1 else folder.parents[min(level - 2, len(folder.parents) - 1)]
+    inside = start.relative_to(package).parts if start.is_relative_to(package) else ()
+    return ".".join(filter(None, (*inside, name[level:])))
 
 
-def _folder_with(top: str, path: Path) -> Path | None:
-    """Return the folder from which a file imports a package that counts by its source; None for any other."""
+def _source_files(name: str, path: Path) -> list[Path]:
+    """Return the files that a module of a name, imported by a file, counts by; none where it is installed."""
+    top = name.partition(".")[0]
     if not top.isidentifier():
-        return None
+        return []
     if _PACKAGE in path.parents:
-        return _PACKAGE.parent if top == _PACKAGE.name else None
+        return list(_modules(_PACKAGE.parent, name)) if top == _PACKAGE.name else []
     for folder in dict.fromkeys((path.parent, _import_folder(path), Path.cwd())):
-        if (folder / f"{top}.py").is_file() or any((folder / top).glob("*.py")):
-            return folder
-    return _found_elsewhere(top)
+        found = list(_modules(folder, name))
+        if found:
+            return found
+    folder_of_package = _found_elsewhere(top)
+    return list(_modules(folder_of_package, name)) if folder_of_package else []
 
 
 @cache

@@ -123,7 +123,9 @@ os._exit(0)
 def source_identity(name: str, kind: Callable[..., Any]) -> str:
     """Return what the result of a class depends on besides its options: its name and the identity of its code."""
     where = _parts(name)[0]
-    return identity_of_object(kind, Path(where) if where.endswith(".py") else None)
+    if where.endswith(".py"):
+        return identity_of_object(kind, path=Path(where))
+    return identity_of_object(kind, module=where)
 
 
 def _parts(name: str) -> tuple[str, str]:
