@@ -126,7 +126,7 @@ def coverage(
         common = set.intersection(*(wanted - set(missing) for missing in dropped.values()))
         counts = ", ".join(f"{system} {len(wanted) - len(missing)}" for system, missing in dropped.items())
         text = f"systems were scored on different cases of {len(wanted)} ({counts}); {len(common)} are common to all"
-        remedy = "compare them on the common cases only, or complete them"
+        remedy = "their scores are not comparable: complete the runs, or read the comparison on common cases"
         findings.append(Finding("coverage-differs", "error", "cases", text, remedy, COMPARING))
     return tuple(findings)
 

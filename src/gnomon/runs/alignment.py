@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -50,6 +51,20 @@ class Aligned:
 def distinct(runs: Sequence[Run]) -> list[Run]:
     """Return runs without those that are given again: the same id is the same work."""
     return list({str(run.manifest["id"]): run for run in reversed(runs)}.values())[::-1]
+
+
+def have_same_coverage(runs: Sequence[Run]) -> bool:
+    """Say whether runs were scored on the same cases, and on as many rows or samples of them."""
+    return len({(frozenset(run.roster.ids), count_scored(run)) for run in runs}) < 2
+
+
+def count_scored(run: Run) -> str:
+    """Say how many rows or samples of its cases a run was scored on, where it counts them."""
+    for unit, key in ((ROWS, "scored"), (SAMPLES, "valid")):
+        counts: Any = run.coverage.get(unit)
+        if counts and key in counts:
+            return f"{counts[key]} {unit}"
+    return ""
 
 
 def align(runs: Sequence[Run], *, seeds: bool = False) -> Aligned:

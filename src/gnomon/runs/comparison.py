@@ -12,7 +12,7 @@ from gnomon.core.table import Cell, Column, Table
 from gnomon.inference.intervals import Groups
 from gnomon.inference.multiplicity import holm
 from gnomon.inference.paired import Paired, compare
-from gnomon.runs.alignment import Aligned, NothingCommonError, align, comparable
+from gnomon.runs.alignment import Aligned, NothingCommonError, align, comparable, have_same_coverage
 from gnomon.runs.run import Run
 from gnomon.runs.tables import ranked, shown, titled
 
@@ -119,8 +119,11 @@ class Contest:
         """Return the system that is significantly better than every other by a measure, or nothing.
 
         The best was chosen by its score. Each of its p-values is therefore corrected after Holm over all pairs of
-        systems: whichever system had come out best, its tests would be among them.
+        systems: whichever system had come out best, its tests would be among them. Scores over different cases have no
+        winner, although the systems can be compared on the cases that both scored.
         """
+        if not have_same_coverage(self.runs):
+            return ""
         values = [None if (score := run.find(measure.name)) is None else score.value for run in self.runs]
         known = [value for value in values if value is not None]
         if len(known) < len(values) or len(known) < 2:

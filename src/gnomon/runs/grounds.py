@@ -22,6 +22,7 @@ from gnomon.core.evidence import Finding, Severity, Verdict
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Tallies
 from gnomon.runs import auditing, seal
+from gnomon.runs.alignment import count_scored
 from gnomon.runs.run import Run, load
 from gnomon.runs.variants import HEADLINES
 
@@ -244,23 +245,14 @@ def _differing(named: Mapping[str, Run]) -> tuple[Finding, ...]:
     everything = {case for run in named.values() for case in run.roster.ids}
     found = coverage(everything, {name: run.roster.ids for name, run in named.items()})
     differs = tuple(finding for finding in found if finding.id == "coverage-differs")
-    counts = {name: _scored(run) for name, run in named.items()}
+    counts = {name: count_scored(run) for name, run in named.items()}
     if differs or len(set(counts.values())) < 2:
         return differs
     text = (
         f"systems were scored on different parts of the same cases: {', '.join(f'{n} {c}' for n, c in counts.items())}"
     )
-    remedy = "compare them on the common ones only, or complete them"
+    remedy = "their scores are not comparable: complete the runs, or read the comparison on common cases"
     return (Finding("coverage-differs", "error", "cases", text, remedy, COMPARING),)
-
-
-def _scored(run: Run) -> str:
-    """Say how many rows or samples of its cases a run was scored on, where it counts them."""
-    for unit, key in (("rows", "scored"), ("samples", "valid")):
-        counts: Any = run.coverage.get(unit)
-        if counts and key in counts:
-            return f"{counts[key]} {unit}"
-    return ""
 
 
 def _against_trivial(audit: Audit, named: Mapping[str, Run]) -> Audit:
