@@ -169,7 +169,7 @@ def test_a_cell_that_fails_names_the_address(web, tmp_path):
     )
     rows = [f"{i},{'ab'[i % 2]},g{i % 6},{i}" for i in range(12)]
     url = web.put("/truth.csv", "\n".join(["id,label,group,x", *rows]).encode(), "1")
-    found = gnomon.run("labels", truth=url, systems=f"{system}:Odd", folds=2, out=str(tmp_path / "runs"))
+    found = gnomon.run("labels", truth=url, systems=f"{system}:Odd,majority", folds=2, out=str(tmp_path / "runs"))
     assert not found.complete
     same(found, found, tmp_path / "copies", url)
 

@@ -32,10 +32,13 @@ class Matthews(ClassCounts):
         true, said, n = (np.asarray(totals[field], dtype=np.float64) for field in ("truth", "predicted", "n"))
         together = n * totals["tp"].sum(axis=-1) - (true * said).sum(axis=-1)
         spread = (n**2 - (true**2).sum(axis=-1)) * (n**2 - (said**2).sum(axis=-1))
-        return Scored.ratio(together, np.sqrt(spread))
+        found = Scored.ratio(together, np.sqrt(spread))
+        return Scored(found.values, found.defined & (said.sum(axis=-1) == n))  # an answer that is missing has no class
 
     def why(self, totals):
-        """One side has a single class, so that nothing varies."""
+        """Answers are missing, or one side has a single class, so that nothing varies."""
+        if int(totals["predicted"].sum()) < int(totals["n"]):
+            return "answers are missing"
         return "truth or prediction holds one class only" if int(totals["n"]) else "no samples"
 
 

@@ -144,7 +144,7 @@ def _compiled_files() -> dict[Path, Path]:
     """Return where Python wrote the compiled code of the user's modules that it imported, by source file."""
     if sys.dont_write_bytecode:
         return {}
-    specs = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
+    specs: list[Any] = [getattr(module, "__spec__", None) for module in list(sys.modules.values())]
     found = [(spec.origin, spec.cached) for spec in specs if type(getattr(spec, "loader", None)) is SourceFileLoader]
     pairs = [(Path(origin).resolve(), Path(cached)) for origin, cached in found if origin and cached]
     return {path: cached for path, cached in pairs if _is_source(path) and _PACKAGE not in path.parents}

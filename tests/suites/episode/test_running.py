@@ -11,14 +11,11 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
 import gnomon
 from gnomon.core.errors import InputError
-from gnomon.engine import torches
-from gnomon.engine.plan import Limits
 from gnomon.runs.alignment import comparable
 from gnomon.suites.episode import running
 from gnomon.suites.episode.features.blocks import VIDEOS
@@ -216,13 +213,3 @@ def test_every_cell_is_there_or_says_why_not(result, runs):
     assert set(result.extra["missing"].values()) == {
         item["why"] for own in runs["strict"].values() for item in own.coverage["cells"]["missing"]
     }
-
-
-def test_code_that_suites_share_changes_answers_and_no_features(monkeypatch, tmp_path):
-    work = SimpleNamespace(options=SimpleNamespace(limits=Limits))
-    before = running.Nodes(work)
-    (tmp_path / "other.py").write_text("other = 1")
-    monkeypatch.setattr(torches, "__file__", str(tmp_path / "other.py"))
-    after = running.Nodes(work)
-    assert after.answering != before.answering
-    assert after.reading == before.reading

@@ -167,15 +167,17 @@ def run(folder, system="rec.py:Scaled"):
 
 def test_a_recognizer_that_returns_milliseconds_fails_with_the_figures(tmp_path):
     recorded(tmp_path)
-    (why,) = run(tmp_path, "rec.py:Scaled@scale=1000").extra["missing"].values()
-    assert "results reach 598,000 s, but the recording lasts 600 s: times look like milliseconds" in why
+    figures = "results reach 598,000 s, but the recording lasts 600 s: times look like milliseconds"
+    with pytest.raises(gnomon.NothingScoredError, match=figures):
+        run(tmp_path, "rec.py:Scaled@scale=1000")
     assert run(tmp_path).complete
 
 
 def test_raw_data_in_milliseconds_fails_with_the_figures(tmp_path):
     recorded(tmp_path, scale=1e3)
-    (why,) = run(tmp_path).extra["missing"].values()
-    assert "raw data of one: records reach 599,000 s, but the recording lasts 600 s" in why
+    figures = "raw data of one: records reach 599,000 s, but the recording lasts 600 s"
+    with pytest.raises(gnomon.NothingScoredError, match=figures):
+        run(tmp_path)
 
 
 def test_a_rate_that_no_such_sensor_has_is_a_warning(tmp_path):

@@ -82,5 +82,5 @@ def test_what_makes_no_system_is_named(table, tmp_path):
     (tmp_path / "mine.py").write_text(PIPELINE)
     with pytest.raises(gnomon.InputError, match=r"or a function that returns such an object, in .*but got Pipeline"):
         gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:model"], out="none")
-    found = gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:nothing"], folds=2, out="none")
-    assert "made object, which has no fit and no predict" in str(found.extra["missing"])
+    with pytest.raises(gnomon.NothingScoredError, match="made object, which has no fit and no predict"):
+        gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:nothing"], folds=2, out="none")
