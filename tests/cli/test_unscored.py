@@ -148,3 +148,18 @@ def test_python_raises_where_nothing_was_scored_and_keeps_what_was_computed(tmp_
         gnomon.search(
             "labels", truth=str(truth), systems=system, grid={"careful": [False]}, metric="accuracy", out="none"
         )
+
+
+def test_a_system_that_no_chosen_task_is_for_is_no_failure(labels):
+    """Baselines of an episode are for some tasks alone: without a cell nothing failed."""
+    from dataclasses import replace
+
+    from gnomon.runs.unscored import why_unscored
+
+    run = gnomon.score("labels", str(labels[0]), {"id": list(range(24)), "label": ["a"] * 24}).runs[0]
+    facts = {**run.manifest["facts"], "groups": 0}
+    cells = {"total": 0, "done": 0, "missing": []}
+    empty = replace(run, manifest={**run.manifest, "facts": facts}, coverage={**run.coverage, "cells": cells})
+    assert why_unscored(empty) == ""
+    failed = {"total": 1, "done": 0, "missing": [{"cell": "c", "why": "boom"}]}
+    assert "boom" in why_unscored(replace(empty, coverage={**run.coverage, "cells": failed}))

@@ -181,3 +181,34 @@ def test_auto_takes_worker_processes_for_code_that_is_not_gnomons_own():
     assert chosen(Plan([own, foreign]), "inline", 1) == "inline"
     assert chosen(Plan([Node("c", "m:f", limits=Limits(seconds=1))]), "auto", 1) == "processes"
     assert own.key == Node("a", "m:f", foreign=True).key
+
+
+def test_a_class_of_the_running_script_is_run_in_its_process(tmp_path):
+    """Also where the path of modules holds something else than text."""
+    (tmp_path / "script.py").write_text(
+        "import sys\nfrom pathlib import Path\nimport gnomon\nsys.path.append(Path('lib'))\n"
+        "class Mine:\n"
+        "    def fit(self, features, labels):\n        self.label = labels[0]\n"
+        "    def predict(self, features):\n        return [self.label] * len(features)\n"
+        "if __name__ == '__main__':\n"
+        "    rows = range(12)\n"
+        "    truth = {'id': rows, 'label': ['a', 'b'] * 6, 'group': [i % 6 for i in rows], 'x': rows}\n"
+        "    for name in ('__main__:Mine', 'other.py:Mine'):\n"
+        "        found = gnomon.run('labels', truth=truth, systems=name, folds=2, out='none')\n"
+        "        print(found.runs[0].find('accuracy').value)\n"
+    )
+    (tmp_path / "other.py").write_text((tmp_path / "script.py").read_text())
+    done = subprocess.run([sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True)
+    first, second = done.stdout.split() or (done.stderr, "")
+    assert first == second
+
+
+def test_a_class_without_source_is_refused(tmp_path):
+    program = (
+        "import gnomon\n"
+        "class Mine:\n    def fit(self, x, y): ...\n    def predict(self, x): return ['a'] * len(x)\n"
+        "truth = {'id': range(4), 'label': list('abab'), 'group': list('xyxy'), 'x': range(4)}\n"
+        "gnomon.run('labels', truth=truth, systems='__main__:Mine', folds=2, out='none')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert "Mine: __main__ has no source file, so that results of other code" in done.stderr

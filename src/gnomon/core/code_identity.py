@@ -99,8 +99,14 @@ def identity_of_object(named: Any, *, path: Path | None = None, module: str = ""
     """
     if path is not None:
         return f"{named.__qualname__}:{graph([path]).identity}"
-    found = [_source_of(name) for name in dict.fromkeys(filter(None, (named.__module__, module)))]
-    for code in found:
+    modules = list(dict.fromkeys(filter(None, (named.__module__, module))))
+    found = [_source_of(name) for name in modules]
+    for name, code in zip(modules, found, strict=True):
+        if isinstance(code, str) and code.startswith(_NO_SOURCE) and name not in sys.stdlib_module_names:
+            raise InputError(
+                f"{named.__qualname__}: {name} has no source file, so that results of other code could not be told "
+                "from its own; put it into a file and give file.py:Class"
+            )
         if isinstance(code, Code):
             _check_unchanged(code)
     return ":".join([named.__qualname__, *(code.identity if isinstance(code, Code) else code for code in found)])
@@ -114,13 +120,15 @@ def files_imported_by(path: Path) -> list[Path]:
 
 def _source_of(module: str) -> Code | str:
     """Return the code of a module, or how an installed one, or none, is known."""
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError, AttributeError):
-        spec = None
-    origin = spec.origin if spec else None
+    origin = getattr(sys.modules.get(module), "__file__", None)
+    if origin is None:
+        try:
+            spec = importlib.util.find_spec(module)
+        except (ImportError, ValueError, AttributeError):
+            spec = None
+        origin = spec.origin if spec else None
     if origin is None or not Path(origin).is_file():
-        return f"no source of {module}"
+        return f"{_NO_SOURCE}{module}"
     path = Path(origin).resolve()
     if _is_source(path):
         return graph([path])
@@ -128,6 +136,7 @@ def _source_of(module: str) -> Code | str:
     return f"{top} {version_of(top)}"
 
 
+_NO_SOURCE = "no source of "
 _known: dict[Path, str] = {}
 """Hashes of source files when they were first looked at in this process."""
 

@@ -73,10 +73,15 @@ def _find(name: str, what: str, builtin: Mapping[str, type[Any]]) -> Any:
 def is_foreign(name: str, builtin: Container[str]) -> bool:
     """Say whether a name stands for code that is not gnomon's own: its process may not survive it.
 
+    What is defined in the running script, or in memory, is not: no other process could import it.
+
     >>> is_foreign("majority", ["majority"]), is_foreign("mine.py:Model", ["majority"])
     (False, True)
     """
-    return name not in builtin and not name.startswith("gnomon.")
+    where = _parts(name)[0]
+    known = sys.modules.get(where)
+    in_memory = where == "__main__" or (known is not None and getattr(known, "__file__", None) is None)
+    return name not in builtin and not name.startswith("gnomon.") and not in_memory
 
 
 def trust_imports() -> None:
@@ -89,7 +94,7 @@ def _check_survived(name: str, where: str, what: str) -> None:
     """Refuse a module whose import ends the process, such as a broken library in C: it is first imported in another."""
     if _trusting or where in sys.modules or where.startswith("gnomon."):
         return
-    given = json.dumps({"path": sys.path, "name": name, "what": what})
+    given = json.dumps({"path": [os.fspath(place) for place in sys.path], "name": name, "what": what})
     done = subprocess.run(  # noqa: S603 - this Python
         [sys.executable, "-c", _PROBE, given],
         check=False,

@@ -46,13 +46,13 @@ class Place:
     @staticmethod
     def here(store: Store) -> Place:
         """Return the place of this process."""
-        return Place(os.path.abspath(store.folder), os.getcwd(), tuple(sys.path))
+        return Place(os.path.abspath(store.folder), os.getcwd(), tuple(map(os.fspath, sys.path)))
 
     def found(self) -> Place:
         """Return this place as far as it is here: on another machine, folders may be missing."""
         folder = self.folder if os.path.isdir(self.folder) else os.getcwd()
         more = tuple(part for part in self.path if part not in sys.path and os.path.exists(part))
-        return Place(self.store, folder, (*sys.path, *more))
+        return Place(self.store, folder, (*map(os.fspath, sys.path), *more))
 
 
 class Worker:

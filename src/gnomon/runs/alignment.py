@@ -99,6 +99,7 @@ def comparable(runs: Sequence[Run], *, seeds: bool = False) -> None:
         for key, what in GROUND:
             if run.manifest[key] != first.manifest[key]:
                 hint = ", or compare with --over datasets" if what == "data" else ""
+                hint += _protocols_differ(first, run) if what == "protocols" else ""
                 raise InputError(
                     f"{both} were scored on different {what} "
                     f"({str(first.manifest[key])[:12]} and {str(run.manifest[key])[:12]}): score both on the same{hint}"
@@ -116,6 +117,18 @@ def comparable(runs: Sequence[Run], *, seeds: bool = False) -> None:
                 "the same files"
             )
         same_plan(first, run, seeds=seeds)
+
+
+def _protocols_differ(first: Run, other: Run) -> str:
+    """Say in which parts the protocols of two runs differ, and which metrics one of them lacks."""
+    ours, theirs = first.manifest["protocol"], other.manifest["protocol"]
+    parts = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+    text = f"; they differ in {', '.join(parts)}"
+    for one, rest in ((first, other), (other, first)):
+        names = {measure.name for measure in rest.measures}
+        lacking = [measure.name for measure in one.measures if measure.name not in names]
+        text += f"; only {one.system} has {some(lacking, show=3)}" if lacking else ""
+    return text
 
 
 def same_plan(first: Run, run: Run, *, seeds: bool = False) -> None:

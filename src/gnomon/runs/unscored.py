@@ -21,8 +21,10 @@ def why_unscored(run: Run) -> str:
     if run.manifest["facts"]["groups"]:
         return ""
     cells = run.coverage.get("cells", {})
+    if cells and not cells["total"]:  # a baseline that none of the chosen tasks is for
+        return ""
     if cells and not cells["done"]:
-        first = cells["missing"][0]["why"] if cells["missing"] else "there are none"
+        first = cells["missing"][0]["why"]
         count = "its only cell" if cells["total"] == 1 else f"all {cells['total']} cells"
         return f"{count} failed; the first: {first}"
     told = [f"{found.evidence}; {found.remedy}" for found in run.findings if found.severity == "error"]
