@@ -141,5 +141,7 @@ def test_predicted_hands_in_millimetres_are_refused(template, tmp_path):
         answers = {name: file[name] for name in ("samples", "values")}
     gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
     answers["values"] = answers["values"] * 1000
-    with pytest.raises(InputError, match=r"hands: median body extent 1\d\d m .*expected 0 to 10 m: .*convert"):
+    with pytest.raises(InputError, match=r"hands: .* times as large, as are the distances .*convert to metres"):
         gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
+    answers["values"] = np.random.default_rng(0).normal(0, 4, answers["values"].shape)  # a model that diverged
+    assert gnomon.score("episode", (data,), {"mine": {FORECAST: answers}}).runs
