@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
-from gnomon.measures import boxes
+from gnomon.measures import boxes, pose
 from gnomon.measures.plausibility import (
     check_body_size,
     check_box_size,
@@ -14,10 +14,17 @@ from gnomon.measures.plausibility import (
     check_scene_size,
     measure_bodies,
     measure_boxes,
+    measure_distances,
     metres_of,
 )
 
 ADULT = np.array([[0.0, 0, 0], [0.3, 0, 1.0], [-0.3, 0.1, 1.75]])
+
+
+def compare(truth, prediction, places=None, what="bodies"):
+    """Compare extents; positions have the factor ``places``, by default that of the extents."""
+    factor = np.median(prediction) / np.median(truth) if places is None else places
+    check_same_unit(truth, prediction, distances_m=(np.array([2.0, 3, 4]), factor * np.array([3.0])), what=what)
 
 
 def bodies(size, count=3):
@@ -49,7 +56,9 @@ def test_what_says_nothing_about_a_unit_is_not_judged():
     check_body_size(np.full((4, 3, 3), 7.0), what="joints that coincide")
     check_body_size(np.full((4, 3, 3), np.nan), what="no finite joint")
     check_body_size(np.empty((0, 3, 3)), what="no pose")
-    check_same_unit(np.array([1.7]), np.zeros(3), what="a constant point")
+    compare(np.array([1.7]), np.zeros(3), what="a constant point")
+    nowhere = np.zeros(3), np.zeros(3)
+    check_same_unit(np.array([0.1]), np.array([10.0]), distances_m=nowhere, what="boxes around the origin")
 
 
 def test_hidden_joints_and_single_outliers_do_not_count():
@@ -71,12 +80,25 @@ def test_extents_do_not_depend_on_the_place(place, count):
 @pytest.mark.parametrize("factor", [100, 1000, 120, 800, 0.01, 0.001])
 def test_a_prediction_in_another_unit_is_refused(factor):
     with pytest.raises(InputError, match="not in one unit"):
-        check_same_unit(np.array([1.6, 1.7, 1.8]), factor * np.array([1.7]), what="bodies")
+        compare(np.array([1.6, 1.7, 1.8]), factor * np.array([1.7]))
 
 
-@pytest.mark.parametrize("factor", [1, 0.5, 5, 20, 1 / 10, 1 / 30, 1e5, 1e-6])
+@pytest.mark.parametrize("factor", [1, 0.5, 5, 20, 50, 60, 200, 600, 1 / 10, 1 / 30, 1 / 60, 1 / 200, 1e5, 1e-6])
 def test_other_nonsense_is_left_to_the_scores(factor):
-    check_same_unit(np.array([1.6, 1.7, 1.8]), factor * np.array([1.7]), what="bodies")
+    compare(np.array([1.6, 1.7, 1.8]), factor * np.array([1.7]))
+
+
+@pytest.mark.parametrize("factor", [100, 1000, 0.01, 0.001])
+def test_sizes_without_positions_are_no_other_unit(factor):
+    """A box around the scan, or a speck, lies where the truth does; a unit error scales its place too."""
+    for places in (0.2, 1, 5, 1 / factor):
+        compare(np.array([1.6, 1.7, 1.8]), factor * np.array([1.7]), places)
+
+
+def test_distances():
+    points = np.array([[[3.0, 4, 0], [0, 0, 0]], [[np.nan, 0, 0], [0, 0, 2]]])
+    assert measure_distances(points).tolist() == [5.0, 2.0]
+    assert measure_distances(points, np.array([[True, True], [True, False]])).tolist() == [5.0]
 
 
 def test_scans():
@@ -107,6 +129,24 @@ def test_boxes_of_one_scene_are_judged_too():
         boxes.evaluate(1000 * true, 1000 * true)
     with pytest.raises(InputError, match=r"boxes: .*1000 times as large"):
         boxes.average_precision(true, 1000 * true, [0.5])
+
+
+def test_boxes_around_the_scan_and_specks_are_scored():
+    cups = np.array([[2, 3, 1, 2.1, 3.1, 1.12], [4, 1, 1, 4.1, 1.1, 1.15]])
+    for size in (4, 6, 8, 13):  # 13 m is 96 times as large as a cup
+        scan = np.array([[3 - size / 2, 3 - size / 2, 0, 3 + size / 2, 3 + size / 2, 2.5]])
+        assert boxes.evaluate(cups, scan)["f1"] == 0.0
+    for speck in (0.0135, 0.00135, 0.000135):
+        middle = (cups[:, :3] + cups[:, 3:]) / 2
+        assert boxes.evaluate(cups, np.hstack([middle - speck / 20, middle + speck / 20]))["f1"] == 0.0
+
+
+def test_bodies_that_shrink_to_a_point_at_their_place_are_scored():
+    place = np.array([2.0, 3, 0])
+    true, shrunk = bodies(1.7) + place, bodies(0.017) + place
+    assert pose.evaluate(true, shrunk)["mpjpe"] > 0
+    with pytest.raises(InputError, match=r"bodies: .* 100 times as small, as are the distances from the origin"):
+        pose.evaluate(true, true / 100)
 
 
 def test_units():

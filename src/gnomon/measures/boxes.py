@@ -48,7 +48,7 @@ from gnomon.core.signals import Boxes
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import _boxed, _stretches
 from gnomon.measures._folding import family_of
-from gnomon.measures.plausibility import check_box_size, check_same_unit
+from gnomon.measures.plausibility import check_box_size, check_same_unit, measure_distances
 from gnomon.measures.scene_boxes import BoxF1, BoxF1OfMeans, BoxPrecision, BoxRecall, Scenes, counts
 from gnomon.numerics import matching1d
 from gnomon.numerics.assignment import Order, check_order
@@ -166,7 +166,8 @@ def _check_sizes(pair: _boxed.Pair) -> None:
     """Refuse true boxes of implausible size, and predicted ones in another unit."""
     true, predicted = (2 * side.half.max(axis=1, initial=0.0) for side in (pair.truth, pair.prediction))
     check_box_size(true, what="truth")
-    check_same_unit(true, predicted, what="boxes", remedy="give both sides in metres")
+    far = measure_distances(pair.truth.centre), measure_distances(pair.prediction.centre)
+    check_same_unit(true, predicted, distances_m=far, what="boxes", remedy="give both sides in metres")
 
 
 def detections(truth: Boxes, prediction: Boxes, thresholds: Sequence[float] = THRESHOLDS) -> Ledger:

@@ -22,15 +22,18 @@ The truth beyond a limit is an error.
 
 Prediction against truth
 ------------------------
-A bad system may predict anything, and is scored. But a typical extent that is 100 or 1,000 times that of the truth, or
-1/100 or 1/1,000 of it, is another unit and not a bad prediction: an error. A factor above 1 counts as the nearest power
-of ten (32 to 3,200: no system that works at all is so far off); one below 1 counts within 2 of these, since predictions
-of bad systems do shrink towards a mean pose.
+A bad system may predict anything, and is scored: boxes around a whole scan, specks, bodies of any size. A prediction is
+in another unit, which is an error, only where a unit error explains sizes and positions alike, since it scales both:
+
+1. the typical extent is 100 or 1,000 times that of the truth, or 1/100 or 1/1,000 of it, within a factor of 1.5, and
+2. the typical distance from the origin of coordinates has the same factor against the truth, within 2.
+
+Distances are those of the joints of bodies, and of the centres of boxes; the typical one is their median.
 
 Not judged
 ----------
-Extents of 0 (single joints, joints that coincide) and what is not finite say nothing about a unit and are left out;
-where nothing else is left, nothing is judged.
+Extents and distances of 0 (single joints, joints that coincide, boxes around the origin) and what is not finite say
+nothing about a unit and are left out; where nothing else is left, nothing is judged.
 """
 
 from __future__ import annotations
@@ -53,8 +56,8 @@ BOX_OF_SCAN = 3.0
 """Most times the extent of a scan that a true box in it measures."""
 POWERS = 100.0, 1000.0
 """Factors between units."""
-NEAR_LARGE, NEAR_SMALL = 10**0.5, 2.0
-"""How many times off a factor above 1, or below it, may be from one of them."""
+NEAR_SIZE, NEAR_PLACE = 1.5, 2.0
+"""How many times off the factor of extents, and that of distances, may be from one of them."""
 MEASURED = 10_000
 """Bodies that are measured, evenly spread; their median is that of all."""
 CONVERT = "convert to metres"
@@ -84,6 +87,15 @@ def measure_bodies(joints: Array, seen: Array | None = None) -> Array:
     high = np.where(shown[..., np.newaxis], some, -np.inf).max(axis=1, initial=-np.inf)
     low = np.where(shown[..., np.newaxis], some, np.inf).min(axis=1, initial=np.inf)
     return _told((high - low).max(axis=1, initial=0.0))
+
+
+def measure_distances(points: Array, seen: Array | None = None) -> Array:
+    """Return how far points ``(..., 3)`` are from the origin; ``seen`` ``(...)`` are those that count.
+
+    Those that say nothing are left out: not finite, or at the origin.
+    """
+    found = np.asarray(points, np.float64)
+    return _told(np.linalg.norm(found if seen is None else found[np.asarray(seen, bool)], axis=-1))
 
 
 def measure_boxes(geometry: Any) -> Array:
@@ -152,29 +164,46 @@ def check_box_size(sizes_m: Array, *, what: str, scan_m: float = 0.0, remedy: st
         )
 
 
-def check_same_unit(truth_m: Array, prediction_m: Array, *, what: str, remedy: str = CONVERT) -> None:
-    """Refuse a prediction whose typical extent is that of the truth in another unit; both as extents ``(N,)``.
+def check_same_unit(
+    truth_m: Array, prediction_m: Array, *, distances_m: tuple[Array, Array], what: str, remedy: str = CONVERT
+) -> None:
+    """Refuse a prediction whose extents and positions are those of the truth in another unit.
+
+    Parameters
+    ----------
+    truth_m, prediction_m
+        Extents ``(N,)`` of both sides.
+    distances_m
+        Distances from the origin ``(K,)`` of the truth, and of the prediction; see :func:`measure_distances`.
+    what, remedy
+        What was measured, and what to do, for the message.
 
     Examples
     --------
-    >>> check_same_unit(np.array([1.7]), np.array([1700.0]), what="bodies")
+    >>> far = np.array([3.0]), np.array([3000.0])
+    >>> check_same_unit(np.array([1.7]), np.array([1700.0]), distances_m=far, what="bodies")
     Traceback (most recent call last):
     gnomon.core.errors.InputError: bodies: the median extent of the prediction is 1700 m and that of the truth 1.7 m, \
-1000 times as large: not in one unit; convert to metres
+1000 times as large, as are the distances from the origin (3000 m and 3 m): not in one unit; convert to metres
     """
-    truth, prediction = (_told(side) for side in (truth_m, prediction_m))
-    if not len(truth) or not len(prediction):
+    sides = [_told(side) for side in (truth_m, prediction_m, *distances_m)]
+    if not all(map(len, sides)):
         return
-    true, predicted = float(np.median(truth)), float(np.median(prediction))
+    true, predicted, true_far, far = (float(np.median(side)) for side in sides)
     factor = predicted / true
-    off, near = (factor, NEAR_LARGE) if factor > 1 else (1 / factor, NEAR_SMALL)
-    if not any(power / near <= off <= power * near for power in POWERS):
+    powers = (*POWERS, *(1 / power for power in POWERS))
+    if not any(_near(factor, one, NEAR_SIZE) and _near(far / true_far, one, NEAR_PLACE) for one in powers):
         return
     times = f"{factor:.4g} times as large" if factor > 1 else f"{1 / factor:.4g} times as small"
     raise InputError(
         f"{what}: the median extent of the prediction is {_shown(predicted)} and that of the truth {_shown(true)}, "
-        f"{times}: not in one unit; {remedy}"
+        f"{times}, as are the distances from the origin ({_shown(far)} and {_shown(true_far)}): not in one unit; "
+        f"{remedy}"
     )
+
+
+def _near(value: float, expected: float, times: float) -> bool:
+    return expected / times <= value <= expected * times
 
 
 def _check(sizes: Array, limits: tuple[float, float], what: str, count: str, usual: str, remedy: str) -> None:

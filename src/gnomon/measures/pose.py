@@ -56,7 +56,14 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.measures.plausibility import MEASURED, check_body_size, check_same_unit, measure_bodies, metres_of
+from gnomon.measures.plausibility import (
+    MEASURED,
+    check_body_size,
+    check_same_unit,
+    measure_bodies,
+    measure_distances,
+    metres_of,
+)
 from gnomon.numerics import kinematics
 from gnomon.numerics.procrustes import FINE, NOT_FINITE, UNSEEN, Aligned, align, joints
 
@@ -194,8 +201,10 @@ def _check_sizes(given: _Input, unit: str) -> None:
     remedy = "pass unit='cm' or unit='mm', or convert to metres" if unit == "m" else f"check unit={unit!r}"
     true, predicted = given.truth[rows], given.prediction[rows]
     check_body_size(true, what="truth", seen=given.seen[rows], remedy=remedy)
-    sizes = (measure_bodies(side, given.seen[rows]) for side in (true, predicted))
-    check_same_unit(*sizes, what="bodies", remedy="give both sides in one unit")
+    seen = given.seen[rows]
+    sizes = (measure_bodies(side, seen) for side in (true, predicted))
+    far = measure_distances(true, seen), measure_distances(predicted, seen)
+    check_same_unit(*sizes, distances_m=far, what="bodies", remedy="give both sides in one unit")
 
 
 def _mean(found: Aligned, kind: str, undefined: dict[str, str]) -> float | None:

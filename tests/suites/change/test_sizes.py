@@ -44,12 +44,26 @@ def test_rooms_and_boxes_in_metres_pass(by_hand, tmp_path):
 @pytest.mark.parametrize("factor", [1000, 100])
 def test_predictions_in_another_unit_are_refused(by_hand, tmp_path, factor, shards):
     path = write_predictions(tmp_path / "in" / "p.json", factor)
-    with pytest.raises(InputError, match=rf"boxes: .* of the truth 1 m, {factor} times as large: not in one unit"):
+    with pytest.raises(InputError, match=rf"boxes: .* of the truth 1 m, {factor} times as large, .*: not in one unit"):
         gnomon.score("change", str(by_hand(TRUE)), str(path.parent if shards else path))
 
 
 def test_predictions_of_another_odd_size_are_scored(by_hand, tmp_path):
     result = gnomon.score("change", str(by_hand(TRUE)), str(write_predictions(tmp_path / "p.json", 12)))
+    assert next(iter(result.scores.values()))[result.runs[0].measures[0].name] == 0.0
+
+
+@pytest.mark.parametrize("half", [0.005, 0.0005, 25, 50])
+def test_boxes_of_any_size_about_the_true_places_are_scored(by_hand, tmp_path, half):
+    """Specks, and boxes around a large scene: 1/100, 1/1000, 50 and 100 times the true size, at the true places."""
+    path = write_predictions(tmp_path / "p.json")
+    told = json.loads(path.read_text())
+    for scene in told["scenes"]:
+        for box in scene["boxes"]:
+            middle = np.add(box["min"], box["max"]) / 2
+            box["min"], box["max"] = (middle - half).tolist(), (middle + half).tolist()
+    path.write_text(json.dumps(told))
+    result = gnomon.score("change", str(by_hand(TRUE)), str(path))
     assert next(iter(result.scores.values()))[result.runs[0].measures[0].name] == 0.0
 
 

@@ -13,6 +13,7 @@ h5py = pytest.importorskip("h5py")
 import gnomon  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
 from gnomon.suites.episode.layout import Place  # noqa: E402
+from gnomon.suites.episode.plausible import find_disorder  # noqa: E402
 from gnomon.suites.episode.running import fault_of  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
 
@@ -100,21 +101,61 @@ def test_sizes_that_no_person_has_are_refused(changed, name, factor, message):
         gnomon.score("episode", (data,), {"mine": table}, missing="wrong")
 
 
+def test_times_of_frames_that_go_backwards_are_refused(changed):
+    with pytest.raises(InputError, match=r"times do not rise at frame 8: \d+ ns after \d+ ns"):
+        raise InputError(fault_of(changed(**{"video/device_timestamp": swapped})))
+
+
+STREAMS = ["imu/device_timestamp_ns", "imu/keyframe_indices", "slam/frame_names"]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+@pytest.mark.parametrize("how", [shuffled, lambda values: values[::-1], lambda values: np.roll(values, 60)])
+def test_streams_that_are_not_in_order_are_refused(changed, name, how):
+    said = (
+        rf"{name}: goes backwards at row \d+: \d+ after \d+.* rows are out of order, expected at most 1%; put the rows"
+    )
+    with pytest.raises(InputError, match=said):
+        raise InputError(fault_of(changed(**{name: how})))
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_few_rows_out_of_order_are_a_finding(changed, name):
+    place = changed(**{name: swapped})
+    assert fault_of(place) == ""
+    given = {"episodes": (os.fspath(place.folder.parent.parent),), "systems": ("random",), "tasks": (TASK,)}
+    (run,) = gnomon.run("episode", **given).runs
+    (finding,) = [one for one in run.findings if one.id == "rows-out-of-order"]
+    assert (finding.severity, finding.where) == ("warning", "session_000/ep0")
+    with pytest.raises(
+        InputError, match=rf"{name} goes backwards at row 8: \d+ after \d+; 1 of [\d,]+ rows are out of"
+    ):
+        raise InputError(finding.evidence)
+
+
+def test_score_does_not_refuse_the_order_of_a_stream_that_no_task_is_made_from(changed):
+    data = os.fspath(changed(**{"imu/device_timestamp_ns": shuffled}).folder.parent.parent)
+    table = {"task": [TASK], "sample": ["session_000/ep0/215"], "label": ["boundary"]}
+    (run,) = gnomon.score("episode", (data,), {"mine": table}, missing="wrong").runs
+    assert "rows-out-of-order" in {one.id for one in run.findings}
+
+
 @pytest.mark.parametrize(
-    ("name", "message"),
+    ("values", "rows"),
     [
-        ("video/device_timestamp", r"/video/device_timestamp: times do not rise at frame 8: \d+ ns after \d+ ns"),
-        (
-            "imu/device_timestamp_ns",
-            r"imu/device_timestamp_ns: goes backwards at row 8: \d+ after \d+, expected values",
-        ),
-        ("imu/keyframe_indices", r"imu/keyframe_indices: goes backwards at row 8: \d+ after \d+, expected values"),
-        ("slam/frame_names", r"slam/frame_names: goes backwards at row 8: \d+ after \d+, expected values"),
+        ([0, 1, 2, 3], None),
+        ([1, 1, 1], None),
+        ([-1, 3, -1, 4, -1], None),
+        ([0, 1, 9, 3, 4, 5], 1),  # one that is too large
+        ([5, 6, 0, 8, 9], 1),  # one that is too small
+        ([4, 5, 6, 0, 1, 2, 3], 3),  # two parts, exchanged
+        ([3, 2, 1, 0], 3),
+        ([], None),
     ],
 )
-def test_times_that_go_backwards_are_refused(changed, name, message):
-    with pytest.raises(InputError, match=message):
-        raise InputError(fault_of(changed(**{name: swapped})))
+def test_rows_out_of_order_are_the_fewest_that_must_go(values, rows):
+    found = find_disorder(np.array(values, float))
+    assert (None if found is None else found.rows) == rows
 
 
 def test_shuffled_frames_are_refused(changed):
@@ -141,5 +182,7 @@ def test_predicted_hands_in_millimetres_are_refused(template, tmp_path):
         answers = {name: file[name] for name in ("samples", "values")}
     gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
     answers["values"] = answers["values"] * 1000
-    with pytest.raises(InputError, match=r"hands: median body extent 1\d\d m .*expected 0 to 10 m: .*convert"):
+    with pytest.raises(InputError, match=r"hands: .* times as large, as are the distances .*convert to metres"):
         gnomon.score("episode", (data,), {"mine": {FORECAST: answers}})
+    answers["values"] = np.random.default_rng(0).normal(0, 4, answers["values"].shape)  # a model that diverged
+    assert gnomon.score("episode", (data,), {"mine": {FORECAST: answers}}).runs

@@ -12,7 +12,14 @@ from gnomon.core.scans import Boxes
 from gnomon.core.tallies import Array
 from gnomon.intake.clouds import Cloud, read_cloud
 from gnomon.intake.faults import shown
-from gnomon.measures.plausibility import check_box_size, check_same_unit, check_scene_size, measure_boxes
+from gnomon.measures.plausibility import (
+    check_box_size,
+    check_same_unit,
+    check_scene_size,
+    measure_boxes,
+    measure_distances,
+)
+from gnomon.numerics.solids import solids
 
 if TYPE_CHECKING:
     from gnomon.suites.change.files import Scene
@@ -42,9 +49,21 @@ def check_truth(scenes: Sequence[Scene], where: str) -> None:
 
 def check_prediction(scenes: Sequence[Scene], predictions: Mapping[str, Prediction], where: str) -> None:
     """Refuse predicted boxes that are true ones in another unit."""
-    true = _sizes([scene.boxes for scene in scenes])
-    check_same_unit(true, _sizes([one.boxes for one in predictions.values()]), what=f"{where}: boxes", remedy=REMEDY)
+    true, predicted = [scene.boxes for scene in scenes], [one.boxes for one in predictions.values()]
+    check_same_unit(
+        _sizes(true),
+        _sizes(predicted),
+        distances_m=(_distances(true), _distances(predicted)),
+        what=f"{where}: boxes",
+        remedy=REMEDY,
+    )
 
 
 def _sizes(boxes: Sequence[Boxes]) -> Array:
     return np.concatenate([np.zeros(0), *(measure_boxes(own.geometry) for own in boxes if len(own))])
+
+
+def _distances(boxes: Sequence[Boxes]) -> Array:
+    """Return how far the centres of boxes are from the origin."""
+    centres = [solids(own.geometry).centre for own in boxes if len(own)]
+    return measure_distances(np.concatenate([np.zeros((0, 3)), *centres]))

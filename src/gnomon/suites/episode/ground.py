@@ -16,6 +16,7 @@ from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.computing import LEFT_OUT
 from gnomon.suites.episode.ignored import episode_findings
 from gnomon.suites.episode.layout import Place
+from gnomon.suites.episode.plausible import order_findings
 from gnomon.suites.episode.tasks.outlines import Outline
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import DISJOINT, PURGED
@@ -87,6 +88,7 @@ class Ground:
                 *_about(tasks, simulated),
                 *_masked(streams),
                 *episode_findings(places),
+                *order_findings(places),
             ),
             streams=dict(streams),
             left_out=dict(left_out or {}),

@@ -10,67 +10,138 @@ size of a body, of a hand
 camera and pelvis
     Median distance at most 5 m, as the camera is worn on the head.
 order
-    Times, numbers of frames and indices of samples do not fall. Pelvis and camera do not jump about: where consecutive
-    frames are 0.25 m apart or more (median), and half as far as any two frames, they are not in order. A body that
-    stays within a few decimetres can be shuffled unseen.
+    Times of frames rise (:class:`gnomon.suites.episode.episode.Episode`). In other times, numbers of frames and indices
+    of samples, rows are out of order that must be left out so that no value falls (the fewest). More than 1 % of the
+    rows of a stream are an error: shuffled, reversed, or parts in another order. Fewer, such as a time stamp that was
+    written late, are a finding. The IMU is no part of the truth of any task: its order is checked where features of it
+    are computed. Pelvis and camera do not jump about: where consecutive frames are 0.25 m apart or more (median), and
+    half as far as any two frames, they are not in order. A body that stays within a few decimetres can be shuffled
+    unseen.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from gnomon.core.errors import InputError
+from gnomon.core.evidence import Finding
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
 from gnomon.measures.plausibility import check_body_size
 from gnomon.suites.episode.episode import SIDES, Episode
 from gnomon.suites.episode.features.statistics import CHUNK
+from gnomon.suites.episode.layout import Place
 
 BODY_M, HAND_M = (0.1, 4.0), (0.02, 1.0)
 FROM_CAMERA_M = 5.0
-LARGEST_ANSWER_M = 10.0
-"""Of a hand that was predicted: a poor answer may be of any smaller size, but one in centimetres is larger."""
 JUMP_M, JUMP_SHARE = 0.25, 0.5
-RISING = (
-    "slam/frame_names",
-    "video/frame_number",
-    "full_body_mocap/frame_nums",
-    "imu/device_timestamp_ns",
-    "imu/keyframe_indices",
-)
+MOST_OUT_OF_ORDER = 0.01
+"""Largest share of the rows of a stream that may be out of order."""
+OF_FRAMES = ("slam/frame_names", "video/frame_number", "full_body_mocap/frame_nums")
 """What rises from row to row beside the times of frames; negative indices stand for nothing."""
+OF_IMU = ("imu/device_timestamp_ns", "imu/keyframe_indices")
+"""What rises from row to row of the IMU, which features read and no task is made from."""
+
+
+@dataclass(frozen=True)
+class Disorder:
+    """Rows of a stream that are not in the order of their values.
+
+    ``rows`` is how many rows must be left out so that the others do not fall, of ``of``; ``falls`` is how often a value
+    is below the one before it, first at row ``first``, from ``before`` to ``after``.
+    """
+
+    rows: int
+    of: int
+    falls: int
+    first: int
+    before: int
+    after: int
+
+    def __str__(self) -> str:
+        more = f" ({self.falls:,} times in all)" if self.falls > 1 else ""
+        return (
+            f"goes backwards at row {self.first}: {self.after} after {self.before}{more}; {self.rows:,} of {self.of:,} "
+            "rows are out of order"
+        )
 
 
 def check_plausible(episode: Episode) -> None:
-    """Refuse an open episode whose times go backwards, or whose bodies and paths are not those of a person.
+    """Refuse an open episode whose frames are not in order, or whose bodies and paths are not those of a person.
+
+    Only what tasks are made from is checked; see :func:`check_imu_order` for what features alone read.
 
     Raises
     ------
     InputError
         Names the dataset, the row or the figure, and what was expected.
     """
-    check_rising(f"{shown(episode.path)}: times of frames", episode.times_ns)
-    for name in RISING:
-        values = episode.numbers(name)
-        if values is not None:
-            check_rising(f"{shown(episode.path)}: {name}", values)
+    _check_order(episode, OF_FRAMES)
     body, where = _gathered(episode)
     for name, (points, limits) in body.items():
         check_body_size(points, what=f"{shown(episode.path)}: {name}", limits=limits)
     _check_paths(episode, where)
 
 
-def check_rising(where: str, values: Array) -> None:
-    """Refuse times or indices that fall from one row to the next; negative ones stand for nothing."""
+def check_imu_order(episode: Episode) -> None:
+    """Refuse an open episode whose IMU samples are not in order."""
+    _check_order(episode, OF_IMU)
+
+
+def order_findings(places: Sequence[Place]) -> list[Finding]:
+    """Find streams of episodes of which some rows are out of order, few enough for the episode to be used."""
+    found = []
+    for place in places:
+        with Episode.open(place) as episode:
+            for name, disorder in _disorders(episode, (*OF_FRAMES, *OF_IMU)):
+                text = f"{place.id}: {name} {disorder}"
+                remedy = "put the rows in the order of their times, or correct the values"
+                found.append(Finding("rows-out-of-order", "warning", place.id, text, remedy))
+    return found
+
+
+def find_disorder(values: Array) -> Disorder | None:
+    """Return which rows of times or indices are out of order; None where no value falls.
+
+    Negative values stand for nothing.
+
+    >>> str(find_disorder(np.array([0, 1, 3, 2, 4])))
+    'goes backwards at row 3: 2 after 3; 1 of 5 rows are out of order'
+    """
     rows = np.flatnonzero(np.isfinite(values) & (values >= 0))
-    falls = np.flatnonzero(np.diff(values[rows]) < 0)
-    if len(falls):
-        before, row = rows[falls[0]], rows[falls[0] + 1]
-        more = f" ({len(falls)} times in all)" if len(falls) > 1 else ""
-        raise InputError(
-            f"{where}: goes backwards at row {row}: {values[row]:.0f} after {values[before]:.0f}{more}, expected "
-            "values that rise; put the rows in the order of their times"
-        )
+    kept = values[rows]
+    falls = np.flatnonzero(kept[1:] < kept[:-1])
+    if not len(falls):
+        return None
+    ends: list[float] = []  # least last value of the rising rows of each length that were found so far
+    for value in kept.tolist():
+        place = bisect_right(ends, value)
+        ends[place : place + 1] = [value]
+    first = int(falls[0])
+    return Disorder(
+        len(kept) - len(ends), len(kept), len(falls), int(rows[first + 1]), int(kept[first]), int(kept[first + 1])
+    )
+
+
+def _disorders(episode: Episode, names: Sequence[str]) -> Iterator[tuple[str, Disorder]]:
+    for name in names:
+        values = episode.numbers(name)
+        if values is not None and (found := find_disorder(values)):
+            yield name, found
+
+
+def _check_order(episode: Episode, names: Sequence[str]) -> None:
+    """Refuse an episode of which more than a few rows of a stream are out of order."""
+    for name, found in _disorders(episode, names):
+        if found.rows > MOST_OUT_OF_ORDER * found.of:
+            raise InputError(
+                f"{shown(episode.path)}: {name}: {found}, expected at most {MOST_OUT_OF_ORDER:.0%}; put the rows in "
+                "the order of their times"
+            )
 
 
 def _gathered(episode: Episode) -> tuple[dict[str, tuple[Array, tuple[float, float]]], dict[str, tuple[Array, Array]]]:

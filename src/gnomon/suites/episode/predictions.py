@@ -23,7 +23,7 @@ from gnomon.core.evidence import Finding
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import systems
-from gnomon.measures.plausibility import check_body_size
+from gnomon.measures.plausibility import check_same_unit, measure_bodies, measure_distances
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.suites.episode import cells, exhibits, layout
@@ -36,7 +36,6 @@ from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.ignored import answer_findings
 from gnomon.suites.episode.options import ScoreOptions
-from gnomon.suites.episode.plausible import LARGEST_ANSWER_M
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
 from gnomon.suites.episode.scoring import evaluation
 from gnomon.suites.episode.tasks.data import SIDES, Recorded
@@ -46,6 +45,9 @@ from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST
 from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
 from gnomon.suites.episode.unread import opened
+
+MEASURED_SAMPLES = 500
+"""About how many samples of each side are measured to compare their units, evenly spread."""
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
@@ -243,11 +245,23 @@ def _placed(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
             f"{told.where}: {data.task.name}: expected vectors of {wide:,} numbers, but got {told.values.shape[1]:,}"
         )
     if data.task.name == FORECAST and len(told.values):
-        hands = told.values.reshape(-1, JOINTS // len(SIDES), 3)
-        check_body_size(hands, what=f"{told.where}: {FORECAST}: hands", limits=(0.0, LARGEST_ANSWER_M))
+        _check_hands(told, data)
     rows = [told.rows[name] for name in ids]
     values = told.values if rows == list(range(len(told.values))) else told.values[rows]
     return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
+
+
+def _check_hands(told: Told, data: TaskData) -> None:
+    """Refuse forecasts of hands in another unit than that of the true hands; any others are scored."""
+    test = data.of(TEST)
+    some_true = data.y(test[:: max(len(test) // MEASURED_SAMPLES, 1)])
+    some_told = told.values[:: max(len(told.values) // MEASURED_SAMPLES, 1)]
+    sides = [np.asarray(own, np.float64).reshape(-1, JOINTS // len(SIDES), 3) for own in (some_true, some_told)]
+    check_same_unit(
+        *map(measure_bodies, sides),
+        distances_m=(measure_distances(sides[0]), measure_distances(sides[1])),
+        what=f"{told.where}: {FORECAST}: hands",
+    )
 
 
 def findings(

@@ -34,7 +34,7 @@ from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
 from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
-from gnomon.suites.episode.plausible import check_plausible
+from gnomon.suites.episode.plausible import check_imu_order, check_plausible
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
 from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, DISJOINT, held_out
@@ -142,6 +142,7 @@ def fault_of(place: layout.Place) -> str:
             if episode.n_frames < blocks.LENGTH:
                 return f"{episode.n_frames} frames, but a window has {blocks.LENGTH}"
             check_plausible(episode)
+            check_imu_order(episode)
             if not episode.streams["caption"]:
                 episode.frame_labels()
             return "" if len(episode.times_ns) else "no frames"

@@ -20,7 +20,14 @@ from gnomon.intake.faults import shown
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.intake.unread import reading_for
-from gnomon.measures.plausibility import MEASURED, check_body_size, check_same_unit, measure_bodies, metres_of
+from gnomon.measures.plausibility import (
+    MEASURED,
+    check_body_size,
+    check_same_unit,
+    measure_bodies,
+    measure_distances,
+    metres_of,
+)
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
 from gnomon.runs.parts import Part
@@ -210,8 +217,13 @@ def _check_sizes(file: Predictions, options: ScoreOptions) -> None:
         "give --unit cm or --unit mm, or convert to metres" if options.unit == "m" else f"check --unit {options.unit}"
     )
     check_body_size(true, what=f"{where}: {options.gt_keypoints_key}", remedy=remedy)
-    sizes = measure_bodies(true), measure_bodies(file.prediction[rows])
-    check_same_unit(*sizes, what=f"{where}: {options.pred_keypoints_key}", remedy="give both sides in one unit")
+    sides = true, file.prediction[rows]
+    check_same_unit(
+        *map(measure_bodies, sides),
+        distances_m=(measure_distances(sides[0]), measure_distances(sides[1])),
+        what=f"{where}: {options.pred_keypoints_key}",
+        remedy="give both sides in one unit",
+    )
 
 
 def _pelvis(text: str, size: int) -> tuple[int, ...]:
