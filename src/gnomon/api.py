@@ -210,8 +210,8 @@ def runs_of_verb(
     asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **recorded}
     runs = []
     for evaluation in handed:
-        findings = unread.with_finding(evaluation.findings, notes, evaluation.system)
-        run = _addressed(make(replace(evaluation, findings=findings), plan, clock, asked))
+        findings, facts = unread.with_finding(evaluation.findings, evaluation.facts, notes, evaluation.system)
+        run = _addressed(make(replace(evaluation, findings=findings, facts=facts), plan, clock, asked))
         runs.append(run if options.out == "none" else publish(run, options.out))
     return runs, remote.recorded(missing)
 

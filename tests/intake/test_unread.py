@@ -8,7 +8,7 @@ import pytest
 
 import gnomon
 from gnomon.core.errors import InputError
-from gnomon.intake.unread import Unread, Watched, collecting, note, note_columns, reading_for, with_finding
+from gnomon.intake.unread import CELL, Unread, Watched, collecting, note, note_columns, reading_for, with_finding
 
 
 def unread(run):
@@ -20,26 +20,69 @@ def test_notes_are_those_of_a_system_or_of_all():
         note("truth.csv", {"a": 2, "empty": 0})
         with reading_for("mine"):
             note_columns("mine.csv", pa.table({"id": [1], "b": ["x"], "c": [""]}), ["id"])
-    (own,) = with_finding((), notes, "mine")
-    assert own.evidence == "2 names not read: 'a' in 2 rows of 'truth.csv'; 'b' in 1 row of 'mine.csv'"
-    assert own.where == "2 files"
-    (arm,) = with_finding((), notes, "mine: first arm")
-    assert arm == own
-    (other,) = with_finding((), notes, "minerals")
-    assert other.evidence == "1 name not read: 'a' in 2 rows of 'truth.csv'"
-    assert with_finding((), Unread(), "mine") == ()
+    (own,), facts = with_finding((), {"seed": 1}, notes, "mine")
+    assert own.evidence == "not read: mine.csv: 'b' (1 row); truth.csv: 'a' (2 rows)"
+    assert (own.severity, own.where) == ("info", "2 files")
+    assert facts == {
+        "seed": 1,
+        "unread": [
+            {"file": "mine.csv", "side": "predictions", "names": {"b": 1}},
+            {"file": "truth.csv", "side": "truth", "names": {"a": 2}},
+        ],
+    }
+    assert with_finding((), {"seed": 1}, notes, "mine: first arm") == ((own,), facts)
+    (other,), _ = with_finding((), {}, notes, "minerals")
+    assert other.evidence == "not read: truth.csv: 'a' (2 rows)"
+    assert with_finding((), {"seed": 1}, Unread(), "mine") == ((), {"seed": 1})
     note("nowhere.csv", {"x": 1})  # nobody collects: nothing happens
+
+
+def test_all_names_of_predictions_are_told_and_eight_of_a_truth():
+    names = [f"n{number}" for number in range(12)]
+    with collecting() as notes:
+        note("truth.csv", dict.fromkeys(names, 5))
+        with reading_for("mine"):
+            note("mine.csv", dict.fromkeys(names, 4) | {"n11": 2})
+    (finding,), facts = with_finding((), {}, notes, "mine")
+    own, _, truth = finding.evidence.partition("; ")
+    assert own == f"not read: mine.csv: {', '.join(map(repr, names))} (up to 4 rows)"
+    assert truth == f"truth.csv: {', '.join(map(repr, names[:8]))} and 4 more (12 in all) (5 rows)"
+    assert [list(item["names"]) for item in facts["unread"]] == [names, names]
+
+
+def test_files_of_one_suffix_are_told_under_one_pattern():
+    with collecting() as notes:
+        for name in ("a", "b"):
+            note(f"data/truth/{name}/one.json", {"x": 2})
+            note(f"data/truth/{name}/*", {"notes.txt": 1})
+            with reading_for("mine"):
+                note(f"data/mine/shard_{name}.csv", {"y": 3, name: 1})
+                note(f"rec.py:Sure on {name}: detected()", {"z": 1})
+    (finding,), facts = with_finding((), {}, notes, "mine")
+    assert finding.evidence == (
+        "not read: mine/*.csv: 'y', 'a', 'b' (up to 6 rows); rec.py:Sure on *: 'z' (2 rows); "
+        "truth/*.json: 'x' (4 rows); truth/*: 'notes.txt' (2 files)"
+    )
+    assert [item["file"] for item in facts["unread"]][:1] == ["data/mine/*.csv"]
 
 
 def test_a_file_that_is_read_again_counts_once(tmp_path):
     with collecting() as notes:
         note("a.csv", {"x": 3})
-        note("a.csv", {"x": 3})
+        with reading_for(CELL):
+            note("b.csv", {"x": 3})
+            note("b.csv", {"x": 3})
     notes.write(tmp_path)
     both = Unread()
     both.merge(Unread.read(tmp_path), "mine")
     both.merge(Unread.read(tmp_path / "elsewhere"))
-    assert both.notes == {"mine": {"a.csv": {"x": 3}}}
+    assert both.notes == {"": {"a.csv": {"x": 3}}, "mine": {"b.csv": {"x": 3}}}
+    with reading_for("mine"):
+        both.add("mine", "a.csv", {"x": 3})
+    assert [(item["file"], item["side"]) for item in both.files("mine")] == [
+        ("b.csv", "predictions"),
+        ("a.csv", "truth"),
+    ]
 
 
 def test_a_watched_mapping_knows_what_was_taken():
@@ -52,10 +95,8 @@ def test_labels_name_columns_of_both_sides(tmp_path):
     (tmp_path / "truth.csv").write_text("id,label,group,place,x\n1,a,g,home,0.5\n2,b,h,,0.6\n")
     (tmp_path / "mine.csv").write_text("id,label,probability\n1,a,0.9\n2,b,0.8\n")
     (run,) = gnomon.score("labels", str(tmp_path / "truth.csv"), str(tmp_path / "mine.csv")).runs
-    (told,) = unread(run)
-    assert "'place' in 1 row of 'truth.csv'" in told
-    assert "'x' in 2 rows of 'truth.csv'" in told
-    assert "'probability' in 2 rows of 'mine.csv'" in told
+    assert unread(run) == ["not read: mine.csv: 'probability' (2 rows); truth.csv: 'place', 'x' (up to 2 rows)"]
+    assert [item["names"] for item in run.manifest["facts"]["unread"]] == [{"probability": 2}, {"place": 1, "x": 2}]
     (sliced,) = gnomon.score("labels", str(tmp_path / "truth.csv"), str(tmp_path / "mine.csv"), slice=("x",)).runs
     assert "'x'" not in unread(sliced)[0]
 
@@ -65,18 +106,21 @@ def test_labels_do_not_name_features_that_systems_learn_from(tmp_path):
     (tmp_path / "truth.csv").write_text("\n".join(["id,label,group,remark,x", *rows, ""]))
     options = {"truth": str(tmp_path / "truth.csv"), "systems": "majority", "folds": 2, "out": "none"}
     (run,) = gnomon.run("labels", **options).runs
-    assert unread(run) == ["1 name not read: 'remark' in 12 rows of 'truth.csv'"]
+    assert unread(run) == ["not read: truth.csv: 'remark' (12 rows)"]
 
 
 def test_shards_of_labels_name_theirs(tmp_path):
     for side in ("truth", "mine"):
         (tmp_path / side).mkdir()
-    (tmp_path / "truth" / "a.csv").write_text("id,label,group,place\n1,a,g,home\n2,b,h,home\n")
-    (tmp_path / "mine" / "a.csv").write_text("id,label,certainty\n1,a,0.9\n2,b,0.8\n")
+    for name in ("a", "b"):
+        rows = [f"{name}{n},{'ab'[n]},g{n}" for n in range(2)]
+        (tmp_path / "truth" / f"{name}.csv").write_text(
+            "\n".join(["id,label,group,place", *(f"{r},x" for r in rows), ""])
+        )
+        rows = [f"{name}{n},{'ab'[n]},0.9" for n in range(2)]
+        (tmp_path / "mine" / f"{name}.csv").write_text("\n".join(["id,label,certainty", *rows, ""]))
     (run,) = gnomon.score("labels", str(tmp_path / "truth"), str(tmp_path / "mine")).runs
-    (told,) = unread(run)
-    assert "'place' in 2 rows" in told
-    assert "'certainty' in 2 rows" in told
+    assert unread(run) == ["not read: mine/*.csv: 'certainty' (4 rows); truth/*.csv: 'place' (4 rows)"]
 
 
 def test_names_of_codes_hold_no_other_field(tmp_path):
@@ -105,8 +149,8 @@ def test_change_names_columns_of_a_table_and_entries_of_labels(tmp_path):
     label.write_text(json.dumps({**held, "annotator": "me"}))
     (run, *_) = gnomon.score("change", truth=str(data), predictions=str(table)).runs
     (told,) = unread(run)
-    assert f"'confidence' in {len(rows)} rows of 'predictions.csv'" in told
-    assert f"'annotator' in 1 row of '{label.name}'" in told
+    assert told.startswith(f"not read: predictions.csv: 'confidence' ({len(rows)} rows); {label.name}: ")
+    assert "'annotator'" in told
     assert ("'colour'" in told) == bool(listed)
 
 
@@ -127,7 +171,7 @@ def test_skeleton_names_fields_that_are_not_read(tmp_path):
     }
     write(tmp_path / "mine.npz", fields)
     (run, *_) = gnomon.score("skeleton", pred_file=str(tmp_path / "mine.npz")).runs
-    assert unread(run) == ["1 name not read: 'pred_confidence' in 4 rows of 'mine.npz'"]
+    assert unread(run) == ["not read: mine.npz: 'pred_confidence' (4 rows)"]
 
 
 def test_a_calibration_holds_no_other_entry(tmp_path):

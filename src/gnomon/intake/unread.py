@@ -2,7 +2,8 @@
 
 A name that is passed over in silence may be a misspelt one, or hold what its writer took to be scored. So a reader that
 passes over a name notes it (:func:`note`), and whoever asked for the work collects the notes (:func:`collecting`) and
-puts one finding with all of them into the results (:func:`with_finding`). Without a collector nothing is noted.
+puts one finding and one fact with all of them into the results (:func:`with_finding`). Without a collector nothing is
+noted. A path that ends in ``/*`` stands for a folder: the names noted for it are those of files.
 """
 
 from __future__ import annotations
@@ -25,8 +26,15 @@ from gnomon.core.evidence import Finding
 
 FILE = "unread.json"
 """What the notes of a piece of work are stored as, beside its result."""
+FACT = "unread"
+"""The fact of a run that holds every name: a list of ``{file, side, names: {name: rows}}``."""
 ALL = ""
 """The system of notes that belong to all of them: those of a truth file."""
+CELL = "*"
+"""The system of notes on the predictions that a cell reads: that of the cell, whose function does not know its name."""
+TRUTH, PREDICTIONS = "truth", "predictions"
+MOST = 8
+"""How many names of a truth a finding holds; those of predictions are all in it."""
 
 
 @dataclass
@@ -43,15 +51,24 @@ class Unread:
             own.update({name: max(count, own.get(name, 0)) for name, count in held.items()})
 
     def merge(self, other: Unread, system: str = ALL) -> None:
-        """Take in other notes; those for all systems become those of one, where it is named."""
+        """Take in other notes; those of a cell on its own predictions become those of a system."""
         for name, files in other.notes.items():
             for where, counts in files.items():
-                self.add(name or system, where, counts)
+                self.add(system if name == CELL else name, where, counts)
+
+    def files(self, system: str) -> list[dict[str, Any]]:
+        """Return what was not read for a system, predictions first; files of one suffix are under one pattern."""
+        shared = self.notes.get(ALL, {})
+        own: dict[str, dict[str, int]] = {}
+        for name, files in self.notes.items():
+            if name and (system == name or system.startswith(f"{name}: ")):  # an arm of a system is called NAME: ARM
+                own |= {path: counts for path, counts in files.items() if path not in shared}
+        return [*_group(own, PREDICTIONS), *_group(shared, TRUTH)]
 
     def write(self, folder: Path) -> None:
         """Store the notes in a folder, if there are any."""
         if self.notes:
-            (folder / FILE).write_text(json.dumps(self.notes, sort_keys=True), encoding="utf-8")
+            (folder / FILE).write_text(json.dumps(self.notes), encoding="utf-8")
 
     @staticmethod
     def read(folder: Path) -> Unread:
@@ -133,25 +150,43 @@ def count_keys(items: Iterable[Any], known: Collection[str]) -> Counter[str]:
     return Counter(key for item in items if isinstance(item, Mapping) for key in item if key not in known)
 
 
-def with_finding(findings: tuple[Finding, ...], notes: Unread, system: str) -> tuple[Finding, ...]:
-    """Add the finding of a system: every name that was not read, in which files, in how many rows or records."""
-    files = dict(notes.notes.get(ALL, {}))
-    for name, own in notes.notes.items():
-        if name and (system == name or system.startswith(f"{name}: ")):  # an arm of a system is called NAME: ARM
-            files |= own
+def with_finding(
+    findings: tuple[Finding, ...], facts: Mapping[str, Any], notes: Unread, system: str
+) -> tuple[tuple[Finding, ...], Mapping[str, Any]]:
+    """Add what was not read for a system: one finding, which names it, and one fact, which holds every name."""
+    files = notes.files(system)
     if not files:
-        return findings
-    where = next(iter(files)) if len(files) == 1 else counted(len(files), "file")
-    rows: Counter[str] = Counter()
-    holders: dict[str, list[str]] = {}
-    for path, counts in files.items():
-        for name, count in counts.items():
-            rows[name] += count
-            holders.setdefault(name, []).append(path)
-    told = [
-        f"{name!r} in {counted(rows[name], 'row')} of {some(map(os.path.basename, paths), show=2)}"
-        for name, paths in holders.items()
-    ]
-    evidence = f"{counted(len(told), 'name')} not read: {some(told, show=8, sentences=True)}"
-    remedy = "check the spelling of what was meant to count"
-    return (*findings, Finding("unread-input", "info", where, evidence, remedy))
+        return findings, facts
+    where = files[0]["file"] if len(files) == 1 else counted(len(files), "file")
+    evidence = f"not read: {'; '.join(map(_describe, files))}"
+    finding = Finding("unread-input", "info", where, evidence, "check the spelling of what was meant to count")
+    return (*findings, finding), {**facts, FACT: files}
+
+
+def _group(files: Mapping[str, Mapping[str, int]], side: str) -> list[dict[str, Any]]:
+    """Put files of one suffix together under a pattern, and add up their rows."""
+    kinds: dict[str, list[str]] = {}
+    for path in files:
+        base = os.path.basename(path)
+        suffix = os.path.splitext(base)[1]
+        kinds.setdefault("*" if base == "*" else suffix if suffix[1:].isalnum() else "", []).append(path)
+    found = []
+    for kind, paths in kinds.items():
+        rows: Counter[str] = Counter()
+        for path in paths:
+            rows.update(files[path])
+        start = os.path.commonprefix(paths)  # noqa: RUF071 - cut at a folder next; what is no file has none
+        start = start[: start.rfind("/") + 1] if kind else start
+        where = paths[0] if len(paths) == 1 else start + "*" + kind.removeprefix("*")
+        found.append({"file": where, "side": side, "names": dict(rows)})
+    return found
+
+
+def _describe(item: Mapping[str, Any]) -> str:
+    """Name what one file, or files under one pattern, hold; of a truth the first names."""
+    where, names = item["file"], item["names"]
+    base = os.path.basename(where)
+    shown = "/".join(where.split("/")[-2:]) if "*" in base else base
+    told = some(names, show=MOST if item["side"] == TRUTH else len(names))
+    most = counted(max(names.values()), "file" if base == "*" else "row")
+    return f"{shown}: {told} ({'up to ' if len(set(names.values())) > 1 else ''}{most})"

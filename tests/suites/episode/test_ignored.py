@@ -13,7 +13,6 @@ import pytest
 h5py = pytest.importorskip("h5py")
 
 import gnomon  # noqa: E402
-from gnomon.suites.episode.ignored import DATASET, FILE, ID, KEY  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
 
 TASK, FORECAST = "transition_detection", "hand_trajectory_forecast"
@@ -49,7 +48,7 @@ def labels_of(run):
 
 
 def told(run):
-    return [finding.evidence for finding in run.findings if finding.id == ID]
+    return [finding.evidence for finding in run.findings if finding.id == "unread-input"]
 
 
 def test_what_is_read_whole_is_not_named(data, answers):
@@ -68,9 +67,9 @@ def test_columns_and_arrays_are_named(data, answers, tmp_path):
         np.savez(tmp_path / f"{FORECAST}.npz", **dict(file), confidence=np.ones(3))
         n = len(file["samples"])
     (run,) = gnomon.score("episode", (data,), {"mine": os.fspath(tmp_path)}).runs
-    labels, vectors = told(run)
-    assert labels == f"{tmp_path / 'labels.parquet'}: 'score', 'note' in {len(table)} rows is not read"
-    assert vectors == f"{tmp_path / FORECAST}.npz: 'confidence' in {n} rows is not read"
+    (text,) = told(run)
+    labels = f"labels.parquet: 'score', 'note' ({len(table)} rows)"
+    assert text == f"not read: {labels}; {FORECAST}.npz: 'confidence' ({n} rows)"
 
 
 def test_columns_of_shards_are_named_once(data, answers, tmp_path):
@@ -83,8 +82,7 @@ def test_columns_of_shards_are_named_once(data, answers, tmp_path):
     options = {"out": os.fspath(tmp_path / "runs")}
     (run,) = gnomon.score("episode", (data,), {"mine": os.fspath(tmp_path / "mine")}, **options).runs
     (text,) = told(run)
-    assert "session_000.parquet and 1 other file: 'score' in" in text
-    assert text.endswith(f"in {len(table)} rows is not read")
+    assert text == f"not read: labels/*.parquet: 'score' ({len(table)} rows)"
 
 
 def test_what_episodes_hold_beside_the_layout_is_named_once(tmp_path):
@@ -101,11 +99,10 @@ def test_what_episodes_hold_beside_the_layout_is_named_once(tmp_path):
         written(tmp_path / name / "ep0", change)
     (tmp_path / "session_001" / "ep0" / "gaze.csv").write_text("x\n")
     (run,) = gnomon.run("episode", episodes=(os.fspath(tmp_path),), systems=("random",), tasks=(TASK,)).runs
-    said = {text.partition(" that ")[0]: text for text in told(run)}
-    assert len(told(run)) == len(said) == 3
-    files, sets, keys = (said[kind] for kind in (FILE, DATASET, KEY))
-    assert files == "files of the folder that nothing reads: 'gaze.csv' (1 episode, first session_001/ep0)"
-    assert "'gaze/direction' (2 episodes, first session_000/ep0)" in sets
-    assert "'hand_mocap/left_confidence' (2 episodes, first session_000/ep0)" in sets
-    assert "'version' (2 episodes" in keys
-    assert "'segments: Mood' (2 episodes" in keys
+    (text,) = told(run)
+    names = "'gaze/direction', 'hand_mocap/left_confidence', 'caption.version', 'caption.segments.Mood'"
+    sets = f"{tmp_path.name}/*.hdf5: {names} (up to 600 rows)"
+    assert text == f"not read: {sets}; ep0/*: 'gaze.csv' (1 file)"
+    (found, beside) = run.manifest["facts"]["unread"]
+    assert list(found["names"].values()) == [600, 600, 2, 2]
+    assert beside["file"].endswith("session_001/ep0/*")

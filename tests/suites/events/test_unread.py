@@ -55,7 +55,7 @@ def test_columns_of_results_are_named_for_their_system_alone(tmp_path):
     (finding,) = unread(runs["a"])
     assert finding.severity == "info"
     assert finding.where == str(tmp_path / "a.csv")
-    assert finding.evidence == "1 name not read: 'colour' in 1 row of 'a.csv'"
+    assert finding.evidence == "not read: a.csv: 'colour' (1 row)"
     assert not unread(runs["b"])
 
 
@@ -64,14 +64,12 @@ def test_fields_of_truth_and_results_are_named(tmp_path):
     path = truth(tmp_path, labels=labels, device="phone", tracks=[1, 2], subject={"id": "s", "history": [1]})
     (tmp_path / "mine.json").write_text(json.dumps([{"t1": 1, "t2": 3, "label": "a", "colour": "red"}]))
     (finding,) = unread(gnomon.score("events", path, str(tmp_path / "mine.json")).runs[0])
-    for told in (
-        "'tracks' in 1 row of 'one.json'",
-        "'subject.history' in 1 row",
-        "'labels.body_position' in 1 row",
-        "'labels.quality' in 1 row",
-        "'colour' in 1 row of 'mine.json'",
-    ):
-        assert told in finding.evidence
+    own, _, truths = finding.evidence.partition("; ")
+    assert own == "not read: mine.json: 'colour' (1 row)"
+    assert truths.startswith("one.json: ")
+    assert truths.endswith(" (1 row)")
+    for name in ("tracks", "subject.history", "labels.body_position", "labels.quality"):
+        assert repr(name) in truths
     assert "device" not in finding.evidence
 
 
@@ -79,8 +77,10 @@ def test_the_usual_fields_are_named_where_files_are_read_in_bulk(tmp_path):
     path = truth(tmp_path, labels=[{**one, "body_position": "hip", "score": 1.0} for one in LABELS])
     (tmp_path / "mine.json").write_text(json.dumps([{"t1": 1, "t2": 3, "label": "a", "data": {"x": 1}}]))
     (finding,) = unread(gnomon.score("events", path, str(tmp_path / "mine.json")).runs[0])
-    for told in ("'labels.body_position' in 2 rows", "'labels.score' in 2 rows", "'data' in 1 row of 'mine.json'"):
-        assert told in finding.evidence
+    assert finding.evidence.startswith("not read: mine.json: 'data' (1 row); one.json: ")
+    assert finding.evidence.endswith(" (2 rows)")
+    for name in ("labels.body_position", "labels.score"):
+        assert repr(name) in finding.evidence
 
 
 def test_shards_name_theirs_and_add_up(tmp_path):
@@ -90,7 +90,7 @@ def test_shards_name_theirs_and_add_up(tmp_path):
         (tmp_path / "truth" / f"{name}.json").write_text(json.dumps({"t1": 0, "t2": 10, "labels": LABELS}))
         (tmp_path / "mine" / f"{name}.csv").write_text("start,end,label,colour\n1,3,a,red\n5,6,a,blue\n")
     (finding,) = unread(gnomon.score("events", str(tmp_path / "truth"), str(tmp_path / "mine")).runs[0])
-    assert "'colour' in 4 rows of 'x.csv', 'y.csv'" in finding.evidence
+    assert finding.evidence == "not read: mine/*.csv: 'colour' (4 rows)"
 
 
 RECOGNIZER = """
@@ -114,6 +114,6 @@ def test_fields_of_records_and_of_what_a_recognizer_returns_are_named(tmp_path, 
     path = truth(tmp_path, data_path="raw.json")
     result = gnomon.run("events", truth=path, recognizers=f"{tmp_path}/rec.py:Sure", out="none", executor=executor)
     (finding,) = unread(result.runs[0])
-    assert "'battery' in 5 rows of 'raw.json'" in finding.evidence
-    assert "'colour' in 1 row" in finding.evidence
+    assert "rec.py:Sure on one: detected(): 'colour' (1 row); " in finding.evidence
+    assert finding.evidence.endswith("; raw.json: 'battery' (5 rows)")
     assert result.runs[0].table["score"].to_pylist() == [0.7]

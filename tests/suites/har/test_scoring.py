@@ -231,8 +231,18 @@ def test_columns_that_are_not_used_are_named():
     truth |= {"dataset": ["motionsense"] * 2, "metrics": ["sup-1"] * 2}
     answers = {"id": ["1", "2"], "label": ["walking", "sitting"], "confidence": [0.5, 0.6]}
     run = gnomon.score("har", truth, answers).runs[0]
-    told = [finding.evidence for finding in run.findings if finding.id == "unused-columns"]
-    assert told == [
-        "<truth in memory>: 1 column not used: 'metrics'",
-        "<predictions in memory>: 1 column not used: 'confidence'",
-    ]
+    told = [finding.evidence for finding in run.findings if finding.id == "unread-input"]
+    assert told == ["not read: <predictions in memory>: 'confidence' (2 rows); <truth in memory>: 'metrics' (2 rows)"]
+
+
+def test_columns_of_shards_that_are_not_used_are_named(tmp_path):
+    for name in ("a", "b"):
+        for side, column in (("truth", "metrics"), ("mine", "confidence")):
+            (tmp_path / side).mkdir(exist_ok=True)
+            rows = [f"{name}{n},walking,{name},r{name},motionsense,1" for n in range(3)]
+            text = "\n".join([f"id,label,subject,recording,dataset,{column}", *rows, ""])
+            (tmp_path / side / f"{name}.csv").write_text(text)
+    run = gnomon.score("har", str(tmp_path / "truth"), str(tmp_path / "mine")).runs[0]
+    (told,) = [finding.evidence for finding in run.findings if finding.id == "unread-input"]
+    own = "mine/*.csv: 'subject', 'recording', 'confidence' (6 rows)"
+    assert told == f"not read: {own}; truth/*.csv: 'metrics' (6 rows)"

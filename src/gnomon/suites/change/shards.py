@@ -23,7 +23,7 @@ from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.intake import shards, tables
 from gnomon.intake.faults import shown
-from gnomon.intake.unread import reading_for
+from gnomon.intake.unread import CELL, collecting, reading_for
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.run import Evaluation
@@ -62,7 +62,7 @@ def score(sources: Sequence[tuple[str, str]], options: ScoreOptions) -> Job:
     where = {place.id: place for place in places}
     systems = {}
     for name, path in sources:
-        with reading_for(name):
+        with collecting():  # cells say what is not read
             systems[name] = path, _shards(path, where, options)
     nodes = [_node(name, shard, where, options) for name, (_, found) in systems.items() for shard in found]
     variants = scoring.variants(options)
@@ -182,7 +182,8 @@ def _tally(arguments: Mapping[str, Any], out: Path) -> None:
     given: dict[str, Any] = {name: arguments[name] for name in SETTINGS}
     options = ScoreOptions(truth="", predictions=(), exhibits=arguments["exhibits"], **given)
     path = arguments["predictions"]
-    predictions = read_predictions(path) if path else {}
+    with reading_for(CELL):
+        predictions = read_predictions(path) if path else {}
     if path and (arguments["scenes"] is None or set(predictions) != set(arguments["scenes"])):
         raise InputError(f"{shown(path)}: changed while it was scored; give the same command again")
     books = {variant: Book(variant, options) for variant in arguments["variants"]}

@@ -26,7 +26,6 @@ from gnomon.suites.episode import exhibits
 from gnomon.suites.episode.answers import ROW, Tallied
 from gnomon.suites.episode.ground import Ground
 from gnomon.suites.episode.heads import form
-from gnomon.suites.episode.ignored import Ignored, answer_findings
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.predictions import findings, possible
@@ -81,8 +80,7 @@ def evaluation(
     found = findings(ground, where, {*answered, *given.tried}, classes, missing)
     cleared = _cleared(read, [task for task, own in by_task.items() if any(fact["left_out"] for fact in own)])
     said = {task: _said(own, cleared.get(task)) for task, own in by_task.items()}
-    ignored = [Ignored(one["where"], tuple(one["names"]), one["rows"]) for part in told for one in part["ignored"]]
-    found += [*answer_findings(ignored), *folding.left_alone(given.others)]
+    found += folding.left_alone(given.others)
     ground = replace(ground, findings=(*ground.findings, *found))
     return assembled(ground, given.source.name, _tallied(ground, read, by_task, rows), said, about, keeper)
 

@@ -39,9 +39,9 @@ from gnomon.intake.limits import DEFAULT
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.text import is_list
+from gnomon.intake.unread import note, note_columns
 from gnomon.suites.episode.folders import EXAMPLE, LABELS, plain
 from gnomon.suites.episode.heads import form
-from gnomon.suites.episode.ignored import Ignored
 from gnomon.suites.episode.tasks.declared import TASKS
 
 COLUMNS = ("task", "sample", "label")
@@ -62,8 +62,6 @@ class Told:
     labels: Mapping[str, str]
     rows: Mapping[str, int]
     values: Array
-    ignored: Ignored | None = None
-    """Columns or arrays of the file that are not read."""
 
     @property
     def samples(self) -> list[str]:
@@ -173,8 +171,8 @@ def _labelled(source: Source) -> dict[str, Told]:
     for task in found:
         if form(TASKS[task].kind) == "vectors":
             raise InputError(f"{where}: {task} is answered by vectors, not by labels; give {task}.npz in a folder")
-    ignored = Ignored(where, tuple(name for name in table.column_names if name not in known), table.num_rows)
-    return {task: Told(where, labels, {}, np.zeros((0, 0)), ignored) for task, labels in found.items()}
+    note_columns(where, table, known)
+    return {task: Told(where, labels, {}, np.zeros((0, 0))) for task, labels in found.items()}
 
 
 def _vectors(task: str, part: Any, where: str) -> Told:
@@ -204,8 +202,8 @@ def _vectors(task: str, part: Any, where: str) -> Told:
     if len(bad):
         named = some([ids[row] for row in bad[:5]], len(bad))
         raise InputError(f"{where}: values that are not finite for samples {named}; give numbers")
-    ignored = Ignored(where, tuple(name for name in arrays if name not in ARRAYS), len(ids))
-    return Told(where, {}, {name: row for row, name in enumerate(ids)}, values, ignored)
+    note(where, {name: len(ids) for name in arrays if name not in ARRAYS})
+    return Told(where, {}, {name: row for row, name in enumerate(ids)}, values)
 
 
 def _by_vectors(task: str, where: str) -> None:

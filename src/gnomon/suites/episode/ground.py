@@ -14,7 +14,7 @@ from gnomon.suites.episode import audited, systems
 from gnomon.suites.episode import protocol as rules
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.computing import LEFT_OUT
-from gnomon.suites.episode.ignored import episode_findings
+from gnomon.suites.episode.ignored import note_episodes
 from gnomon.suites.episode.layout import Place
 from gnomon.suites.episode.plausible import order_findings
 from gnomon.suites.episode.tasks.outlines import Outline
@@ -74,6 +74,7 @@ class Ground:
     ) -> Ground:
         """Put together what systems share."""
         tested = _tested(tasks)
+        note_episodes(places)
         return Ground(
             variant=variant,
             split={**split, "test_episodes": sorted(tested)} if split.get("name") == DISJOINT else split,
@@ -87,7 +88,6 @@ class Ground:
                 *_left_out(left_out or {}),
                 *_about(tasks, simulated),
                 *_masked(streams),
-                *episode_findings(places),
                 *order_findings(places),
             ),
             streams=dict(streams),

@@ -23,6 +23,7 @@ from gnomon.core.evidence import Finding
 from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import systems
+from gnomon.intake.unread import reading_for
 from gnomon.measures.plausibility import check_same_unit, measure_bodies, measure_distances
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
@@ -34,7 +35,6 @@ from gnomon.suites.episode.folders import sharded
 from gnomon.suites.episode.given import SEPARATOR, Given, Told, read
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.heads import form
-from gnomon.suites.episode.ignored import answer_findings
 from gnomon.suites.episode.options import ScoreOptions
 from gnomon.suites.episode.running import built_by, checked_split, checked_tasks, described, generated, whole, words
 from gnomon.suites.episode.scoring import evaluation
@@ -57,7 +57,10 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         from gnomon.suites.episode import shards
 
         return shards.score(sources, options)
-    given = [read(source) for source in sources]
+    given = []
+    for source in sources:
+        with reading_for(source.name):
+            given.append(read(source))
     tasks = chosen_tasks(options, {one.source.where: one.tasks for one in given})
     places = layout.find(options.truth)
     whole(places)
@@ -174,7 +177,6 @@ def _evaluated(
             findings=(
                 *ground.findings,
                 *findings(ground, where, given.tasks, {task: one.classes for task, one in answers.items()}, lost),
-                *answer_findings(told.ignored for told in given.tasks.values()),
             ),
         ),
         given.source.name,

@@ -26,6 +26,7 @@ from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.store import Store
 from gnomon.intake.shards import identity
 from gnomon.intake.sources import Source
+from gnomon.intake.unread import collecting
 from gnomon.runs.run import Evaluation
 from gnomon.suites.episode import cells, exhibits, layout
 from gnomon.suites.episode.features import blocks
@@ -99,7 +100,8 @@ def _units(source: Source, episodes: Sequence[str]) -> list[Unit]:
     of: dict[tuple[str, str], str] = {}
     for name, path in units(source).items():
         try:
-            told = samples_of(name, path)
+            with collecting():  # its cell says what is not read
+                told = samples_of(name, path)
         except InputError:  # its cell says so
             found.append(Unit(name, path, None))
             continue

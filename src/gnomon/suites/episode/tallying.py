@@ -7,7 +7,7 @@ what training samples read, as in ``strict``, the tallies without such samples a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import natural_key
 from gnomon.intake.shards import unchanged
+from gnomon.intake.unread import CELL, reading_for
 from gnomon.runs import parts
 from gnomon.runs.parts import Part
 from gnomon.suites.episode import cells
@@ -55,7 +56,8 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
 
 def _tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     path = arguments["path"]
-    told = read_unit(arguments["unit"], Path(path)) if path else {}
+    with reading_for(CELL):
+        told = read_unit(arguments["unit"], Path(path)) if path else {}
     if path and (arguments["told"] is None or set(told) != set(arguments["told"])):
         raise InputError(f"{path}: changed while it was scored; give the same command again")
     by_episode = {task: _by_episode(one, arguments["told"][task]) for task, one in told.items() if not _ranked(task)}
@@ -77,8 +79,7 @@ def _tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
     overlap = {fact["task"] for fact in facts if fact["left_out"]}
     made = [part if part.facts["task"] in overlap else _without_clear(part) for part in made]
     whole_part = parts.folded(made) if made else Part(Roster((), (), {"episode": ()}, "episode"), {})
-    ignored = [asdict(one.ignored) for one in told.values() if one.ignored is not None]
-    parts.write(replace(whole_part, facts={"tasks": facts, "lost": lost, "ignored": ignored}), out)
+    parts.write(replace(whole_part, facts={"tasks": facts, "lost": lost}), out)
     pq.write_table(pa.concat_tables(rows) if rows else table(), out / ROWS)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError, counted, some
-from gnomon.intake.unread import count_keys, note
+from gnomon.intake.unread import CELL, count_keys, note, reading_for
 from gnomon.suites.events import columns, files, raw, recognizers
 from gnomon.suites.events.plausible import Watch, check_unit
 from gnomon.suites.events.spans import are_numbers
@@ -57,7 +57,8 @@ def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     found = place(read, case.zone, where)
     if are_numbers(read):
         check_unit([columns.timed(case.window, found)], where, "results", lambda _: "return seconds, as records have")
-    note(where, count_keys(given, files.OBJECT_NAMES))
+    with reading_for(CELL):
+        note(where, count_keys(given, files.OBJECT_NAMES))
     problems = odd + _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
     (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems}))

@@ -28,6 +28,7 @@ from gnomon.engine.folding import PREDICTIONS, TRUTH, Given, Stored
 from gnomon.engine.job import Job, Outcome
 from gnomon.intake import shards
 from gnomon.intake.sources import check_names, named
+from gnomon.intake.unread import CELL, reading_for
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
@@ -143,7 +144,8 @@ def _files(arguments: Mapping[str, Any], name: str, truth: Path, predictions: st
     ]
     results: scoring.Results = {} if arguments["missing"] == "skip" else {case.id: () for case in cases}
     if predictions is not None:
-        results = scoring.results_of(predictions, cases, arguments["missing"], arguments["unit"])
+        with reading_for(CELL):
+            results = scoring.results_of(predictions, cases, arguments["missing"], arguments["unit"])
     system = scoring.System("", predictions or "", results)
     cases, system = scoring.foreground(cases, system, arguments["background"])
     scored = [case for case in cases if case.id in system.results]

@@ -10,8 +10,8 @@ which the largest gives the answer. ``dataset`` may be left out where ids differ
 all rows of a metric and dataset. Under zs-closed, scores over training labels are masked to the groups of the dataset;
 a table whose columns are all labels of the dataset is taken as it is.
 
-As csv, tsv, parquet, jsonl or npz, or as tables in memory. Other columns are passed over; the order of rows never
-matters. Folders of such files are in :mod:`gnomon.suites.har.shards`.
+As csv, tsv, parquet, jsonl or npz, or as tables in memory. Other columns are named in a finding; the order of rows
+never matters. Folders of such files are in :mod:`gnomon.suites.har.shards`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from gnomon.intake.header import separated
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.texts import natural_order, natural_ranks, rows_fingerprint
+from gnomon.intake.unread import filled, note_columns
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, asked_of, mask
@@ -94,8 +95,8 @@ class Truth:
     has_metric: bool
     elsewhere: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By dataset: true labels that other shards have under zs-closed, where this is one of several."""
-    unused: tuple[str, ...] = ()
-    """Columns of the table that nothing is read from."""
+    unused: Mapping[str, int] = field(default_factory=dict)
+    """Columns of the table that nothing is read from, and how many rows fill each."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -147,7 +148,7 @@ def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     whole = pa.array(np.concatenate([*order, np.zeros(0, np.int64)]))
     ids, labels, subjects, recordings = (columns[name].take(whole) for name in TRUTH[:-1])
     _distinct_truth(ids, tasks, source.where)
-    unused = tuple(name for name in table.column_names if name not in (*TRUTH, "metric"))
+    unused = {name: filled(table.column(name)) for name in table.column_names if name not in (*TRUTH, "metric")}
     return Truth(source, tasks, ids, labels, subjects, recordings, has_metric, unused=unused)
 
 
@@ -169,15 +170,11 @@ def _distinct_truth(ids: pa.Array, tasks: Mapping[Task, slice], where: str) -> N
     _refuse_twice(twice, where)
 
 
-def read_answers(source: Source, truth: Truth, options: ScoreOptions, unused: list[str] | None = None) -> list[Answers]:
-    """Read one system's predictions and put them beside the truth, by metric and dataset.
-
-    Columns that nothing is read from are added to ``unused``.
-    """
+def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[Answers]:
+    """Read one system's predictions and put them beside the truth, by metric and dataset."""
     table = table_of(source.content, text=("id", "dataset", "metric", "label"), name=source.name)
-    known = ("id", "dataset", "metric", "label", "n_train")
-    if unused is not None:
-        unused += [name for name in table.column_names if name not in known and not name.startswith(SCORE)]
+    scores = [name for name in table.column_names if name.startswith(SCORE)]
+    note_columns(source.where, table, ("id", "dataset", "metric", "label", "n_train", *scores))
     row = _rows(table, source.where, truth)
     lacking = np.flatnonzero(row < 0)
     if len(lacking) and options.missing == "error":

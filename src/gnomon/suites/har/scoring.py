@@ -14,7 +14,7 @@ import pyarrow as pa
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster, join
-from gnomon.core.errors import InputError, counted, some
+from gnomon.core.errors import InputError, some
 from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.protocol import Protocol
@@ -24,6 +24,7 @@ from gnomon.engine.job import Job
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.texts import natural_ranks
+from gnomon.intake.unread import note, reading_for
 from gnomon.measures.classification import tally_cases
 from gnomon.numerics.counting import pair_counts
 from gnomon.runs.alignment import LACKING
@@ -72,28 +73,20 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     sources = systems(options.predictions, "id")
     refuse_folders(source.content for source in sources)
     truth = read_truth(options)
+    note(truth.source.where, truth.unused)
     data = truth.fingerprint()
     found = []
     for source in sources:
-        unused: list[str] = []
-        answers = read_answers(source, truth, options, unused)
+        with reading_for(source.name):
+            answers = read_answers(source, truth, options)
         part = tallied(answers)
         inputs = _described(truth.source), _described(source)
         seen = Seen(len(truth), truth.tasks, data, inputs, lacking(truth, answers))
         made = judged(part, [Counted.of(item) for item in answers], seen, truth.source, source, options)
-        told = [*_unused(truth.source, truth.unused), *_unused(source, unused)]
-        found.append(replace(made, table=table(answers), findings=(*made.findings, *told)))
+        found.append(replace(made, table=table(answers)))
     if options.export_baseline:
         export.write(options.export_baseline, found)
     return found
-
-
-def _unused(source: Source, columns: Sequence[str]) -> list[Finding]:
-    """Name columns that nothing is read from."""
-    if not columns:
-        return []
-    text = f"{source.where}: {counted(len(columns), 'column')} not used: {some(columns)}"
-    return [Finding("unused-columns", "info", source.where, text, "nothing, unless one of them is misspelt")]
 
 
 @dataclass(frozen=True)

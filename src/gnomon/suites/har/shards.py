@@ -27,6 +27,7 @@ from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.tables import SUFFIXES, read_table
 from gnomon.intake.texts import hashes
+from gnomon.intake.unread import CELL, note, reading_for
 from gnomon.runs import once, parts
 from gnomon.runs.alignment import LACKING
 from gnomon.runs.content import table_digest
@@ -109,13 +110,15 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     given: dict[str, Any] = {name: arguments[name] for name in SETTINGS}
     options = ScoreOptions(truth=paths["truth"], predictions=(), **given)
     truth = replace(read_truth(options, empty=True), elsewhere=arguments["labels"])
+    note(truth.source.where, truth.unused)
     if truth.has_metric != arguments["with_metric"]:
         has = "a column 'metric', which other shards of the truth do not have"
         lacks = "no column 'metric', which other shards of the truth have"
         raise InputError(f"{paths['truth']}: {has if truth.has_metric else lacks}; give it in all of them, or in none")
     empty = pa.table({name: pa.array([], pa.string()) for name in KEYS})
     source = Source(arguments["shard"], empty if paths["predictions"] is None else paths["predictions"])
-    answers = read_answers(source, truth, options)
+    with reading_for(CELL):
+        answers = read_answers(source, truth, options)
     facts = {
         "windows": len(truth),
         LACKING: scoring.lacking(truth, answers),

@@ -32,7 +32,7 @@ from gnomon.intake import shards, tables
 from gnomon.intake.documents import read_json
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.texts import hashes
-from gnomon.intake.unread import note
+from gnomon.intake.unread import CELL, note, reading_for
 from gnomon.measures import classification
 from gnomon.runs import once, parts
 from gnomon.runs.alignment import LACKING
@@ -102,7 +102,8 @@ def _tables(arguments: Mapping[str, Any], truth: Path, predictions: str | None, 
     note(read.source.where, read.unused)
     empty = pa.table({files.ID: pa.array([], pa.string()), files.LABEL: pa.array([], read.labels.type)})
     source = Source(arguments["shard"], predictions if predictions is not None else empty)
-    aligned = files.read_predictions(source, read, options)
+    with reading_for(CELL):
+        aligned = files.read_predictions(source, read, options)
     once.write(hashes(read.ids), out)
     part = scoring.tallied(read, aligned, options)
     if not len(read):  # whether it would hold labels or sets of them cannot be told

@@ -24,6 +24,7 @@ from gnomon.engine import folding, sharding
 from gnomon.engine.folding import Given
 from gnomon.engine.job import Job, Outcome
 from gnomon.intake import shards
+from gnomon.intake.unread import CELL, reading_for
 from gnomon.runs import parts
 from gnomon.runs.content import table_digest
 from gnomon.runs.parts import Part
@@ -78,7 +79,8 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
     options = ScoreOptions(
         pred_file=(path,), rig_file=rig, seed=arguments["seed"], exhibits=arguments["exhibits"], **own
     )
-    source = scoring.source_of(shard, path, options)
+    with reading_for(CELL):
+        source = scoring.source_of(shard, path, options)
     if source.file.ids is None:
         source = replace(source, sequences=replace(source.sequences, named=(Named(shard),)))
     rigs = calibration.read(options.rig_file) if options.rig_file else None
