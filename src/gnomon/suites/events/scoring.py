@@ -293,9 +293,9 @@ def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
         evidence = f"{counted(len(unknown), 'returned label')} never true: {some(unknown)}"
         found.append(Finding("labels-never-true", "warning", where, evidence, "check their spelling"))
     found += [*_lost(facts, "returns", "return", where), *_lost(facts, "events", "true event", "truth")]
-    if facts["returns"] >= FEW and facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
+    if facts["all_returns"] >= FEW and facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
         evidence = (
-            f"all {counted(facts['returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
+            f"all {counted(facts['all_returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
             f"true events reach {facts['reach_events']:.0%} of one"
         )
         remedy = "check that truth and predictions have one unit: is the truth in milliseconds?"
@@ -308,7 +308,7 @@ def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
 
 def _lost(facts: Mapping[str, Any], what: str, called: str, where: str) -> list[Finding]:
     """Say that most of what was given does not touch its window: then it is shifted, or of other recordings."""
-    lost, total = facts[f"lost_{what}"], facts[what]
+    lost, total = facts[f"lost_{what}"], facts[f"all_{what}"]
     if lost <= total / 2:
         return []
     every = lost == total

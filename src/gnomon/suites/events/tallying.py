@@ -30,8 +30,8 @@ from gnomon.suites.events.protocol import protocol
 VARIANTS = ("published", "strict")
 MOST_EDITED = 100_000
 """Above this many events in one recording there is no edit score, which compares each with every return."""
-COUNTED = ("outside", "returns", "lost_returns", "events", "lost_events")
-"""What is counted of recordings besides their tallies."""
+COUNTED = ("outside", "all_returns", "lost_returns", "all_events", "lost_events")
+"""What is counted of recordings besides their tallies, before anything is cut to a window."""
 PUBLISHED = "published_"
 """Before the name of a family whose labels are pooled, in a part."""
 
@@ -83,9 +83,9 @@ def tallied(
         "longest": longest,
         "outside": sum(one.returned.beyond(one.case.window) for one in recordings),
         "ranked": ranked,
-        "returns": sum(len(one.returned) for one in recordings),
+        "all_returns": sum(len(one.returned) for one in recordings),
         "lost_returns": sum(one.returned.lost(one.case.window) for one in recordings),
-        "events": sum(len(one.truth) for one in recordings),
+        "all_events": sum(len(one.truth) for one in recordings),
         "lost_events": sum(one.truth.lost(one.case.window) for one in recordings),
         "reach_returns": max((one.returned.reach(one.case.window) for one in recordings), default=0.0),
         "reach_events": max((one.truth.reach(one.case.window) for one in recordings), default=0.0),
