@@ -25,7 +25,7 @@ from gnomon.inference.crossed import crossed
 from gnomon.inference.intervals import Groups, Interval, Plan, interval
 from gnomon.inference.paired import compare
 from gnomon.measures.classification import F1, Accuracy, BalancedAccuracy, Kappa
-from gnomon.measures.matching import CollarF1, FirstOnsetAtMost, OnsetError
+from gnomon.measures.matching import CollarF1, FirstOnsetNoLater, OnsetError
 from gnomon.measures.multilabel import LAYOUT as SETS
 from gnomon.measures.multilabel import SetF1
 from gnomon.measures.recognition import AnyOverlap, EventF1, FalseAlarmsPerHour, TimeF1
@@ -131,7 +131,7 @@ def collars(rng: np.random.Generator, groups: int) -> Tallies:
 
 def first_onsets(rng: np.random.Generator, groups: int) -> Tallies:
     n = rng.poisson(rng.lognormal(3, SIZE, groups)) + 1
-    return filled(FirstOnsetAtMost(), {}, groups, n=n, reached=rng.binomial(n, logistic(rng.normal(1, 0.8, groups))))
+    return filled(FirstOnsetNoLater(), {}, groups, n=n, reached=rng.binomial(n, logistic(rng.normal(1, 0.8, groups))))
 
 
 def edges(rng: np.random.Generator, groups: int) -> Tallies:
@@ -195,7 +195,7 @@ FAMILIES: list[tuple[str, Model, tuple[Measure, ...], tuple[int, ...]]] = [
     ("label sets", label_sets, (SetF1("macro"), SetF1("micro")), (12, 40)),
     ("recognition", recordings, (TimeF1(), EventF1(), AnyOverlap(), FalseAlarmsPerHour()), (12, 40)),
     ("collar", collars, (CollarF1(), CollarF1("macro")), (12, 40)),
-    ("first onset error", first_onsets, (FirstOnsetAtMost(),), (12, 40)),
+    ("first onset error", first_onsets, (FirstOnsetNoLater(),), (12, 40)),
     ("edges", edges, (OnsetError(),), (12, 40)),
     ("segmentation", runs, (SegmentalF1(), EditScore()), (12, 40)),
     ("skeletons", sequences, (MPJPE(), MPJPE(average="macro"), PCK()), (12, 40)),

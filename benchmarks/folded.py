@@ -79,10 +79,13 @@ def score_spans(folder: Path) -> int:
     from gnomon.core.signals import Intervals
     from gnomon.core.tallies import Tallies
     from gnomon.measures import _stretches
-    from gnomon.measures.matching import CollarF1, FirstOnsetAtMost, OnsetError
+    from gnomon.measures.matching import CollarF1, FirstOnsetNoLater, OnsetError
     from gnomon.measures.segmentation import EditScore
 
-    names, measures = tuple(map(str, range(EVENT_CLASSES))), (CollarF1(), FirstOnsetAtMost(), OnsetError(), EditScore())
+    names, measures = (
+        tuple(map(str, range(EVENT_CLASSES))),
+        (CollarF1(), FirstOnsetNoLater(), OnsetError(), EditScore()),
+    )
     found: list[list[Any]] = []
     for path in sorted(folder.glob("*.npz")):
         with np.load(path, allow_pickle=False) as held:

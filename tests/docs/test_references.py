@@ -14,7 +14,7 @@ from gnomon.audit.registry import CHECKS
 from gnomon.core import registry
 from gnomon.core.options import parameters
 from gnomon.measures.classification import F1
-from gnomon.measures.matching import FirstOnsetAtMost
+from gnomon.measures.matching import FirstOnsetNoLater
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(
@@ -238,8 +238,9 @@ def test_a_sentence_says_what_parameters_mean():
         "F1, the harmonic mean of precision and recall, averaged over a class set: counts of all classes together; "
         "these classes (a, b); 0/0 is left out."
     )
-    assert told.sentence(FirstOnsetAtMost(2.5)) == (
-        "Share of the events whose first return starts at most so many seconds after their start (seconds 2.5)."
+    assert told.sentence(FirstOnsetNoLater(2.5)) == (
+        "Share of the events whose first return starts no later than so many seconds after their start, however early "
+        "(seconds 2.5)."
     )
 
 

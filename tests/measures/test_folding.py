@@ -18,7 +18,7 @@ from gnomon.core.tallies import Tallies
 from gnomon.inference.intervals import Plan
 from gnomon.inference.scoring import derive
 from gnomon.measures import detections, events, matching, recognition, segmentation, sequences, timing
-from gnomon.measures.matching import CollarF1, FirstOnsetAtMost, OffsetError, OnsetError
+from gnomon.measures.matching import CollarF1, FirstOnsetNoLater, OffsetError, OnsetError
 from gnomon.measures.recognition import FalseAlarmsPerHour
 from gnomon.measures.segmentation import EditScore, SegmentalF1
 from gnomon.runs.packing import pack_tallies, unpack_tallies
@@ -133,9 +133,9 @@ def test_collar_f1_is_the_one_of_the_function(seed, collar, share, offsets):
 def test_first_onset_errors_are_those_of_the_function(seed):
     cases = recordings(seed)
     truth, returned, _ = pooled(cases)
-    want = timing.first_onset_errors(truth, returned, at_most=(0, 0.5, 1, 2.25))
-    for x, share in want["at_most"].items():
-        value, totals = folded(FirstOnsetAtMost(float(x)), cases)
+    want = timing.first_onset_errors(truth, returned, no_later_than=(0, 0.5, 1, 2.25))
+    for x, share in want["no_later_than"].items():
+        value, totals = folded(FirstOnsetNoLater(float(x)), cases)
         assert same(value, share)
         assert int(totals["n"]) == want["events"]
 
@@ -199,8 +199,8 @@ WORKED = [
         (CollarF1(collar=1.0, share=0.5), 2 * 1 / 8, 4),
         (CollarF1("macro", collar=1.0, share=0.5), (2 / 5 + 0 + 0) / 3, 4),
         (CollarF1(collar=2.0, share=0.0), 2 * 2 / 8, 4),
-        (FirstOnsetAtMost(1), 2 / 4, 4),
-        (FirstOnsetAtMost(3), 3 / 4, 4),
+        (FirstOnsetNoLater(1), 2 / 4, 4),
+        (FirstOnsetNoLater(3), 3 / 4, 4),
         (OnsetError(), (1 + 3 + 2) / 3, 3),
         (OffsetError(), 0.0, 3),
         (FalseAlarmsPerHour(), 1 / 2, 4),
@@ -219,7 +219,7 @@ def test_worked_by_hand(measure, value, n):
         (SegmentalF1(), [((0, 9), [], [])], "no runs in truth or prediction"),
         (EditScore(), [((0, 9), [], [(1, 1, "a")])], "no runs in truth or prediction"),
         (CollarF1(), [((0, 9), [], [])], "no class in truth or prediction has a defined value"),
-        (FirstOnsetAtMost(), [((0, 9), [], [(1, 2, "a")])], "no events in truth"),
+        (FirstOnsetNoLater(), [((0, 9), [], [(1, 2, "a")])], "no events in truth"),
         (OnsetError(), [((0, 9), [(1, 2, "a")], [(1, 2, "b")])], "no matched events"),
         (FalseAlarmsPerHour("null"), [((0, 0.3), [(0, 0.1, "a"), (0.1, 0.3, "b")], [])], "no time without events"),
     ],
@@ -245,7 +245,7 @@ def test_what_follows_from_no_recordings():
 
 def test_a_parameter_that_changes_the_tally_changes_the_family():
     families = [CollarF1(), CollarF1(collar=0.25), CollarF1(share=0.2), CollarF1(offsets=False)]
-    families += [FirstOnsetAtMost(), FirstOnsetAtMost(1e-7), FirstOnsetAtMost(1e22), OnsetError(), OnsetError(0.3)]
+    families += [FirstOnsetNoLater(), FirstOnsetNoLater(1e-7), FirstOnsetNoLater(1e22), OnsetError(), OnsetError(0.3)]
     names = [measure.family for measure in families]
     assert len(set(names)) == len(names)
     assert all(name.isidentifier() for name in names)
@@ -255,7 +255,9 @@ def test_a_parameter_that_changes_the_tally_changes_the_family():
 
 
 def test_whole_numbers_are_the_same_parameters():
-    assert repr(FirstOnsetAtMost(1)) == repr(FirstOnsetAtMost(np.int64(1))) == repr(FirstOnsetAtMost(np.float32(1.0)))
+    assert (
+        repr(FirstOnsetNoLater(1)) == repr(FirstOnsetNoLater(np.int64(1))) == repr(FirstOnsetNoLater(np.float32(1.0)))
+    )
     assert repr(CollarF1(collar=1, share=0)) == repr(CollarF1(collar=1.0, share=0.0))
     assert repr(OnsetError(1)) == repr(OnsetError(1.0))
 
@@ -269,12 +271,12 @@ def test_whole_numbers_are_the_same_parameters():
         (lambda: CollarF1(share=float("nan")), "share: expected"),
         (lambda: CollarF1(offsets=1), "offsets: expected True or False"),
         (lambda: CollarF1("mean"), "average"),
-        (lambda: FirstOnsetAtMost(float("inf")), "seconds: expected"),
-        (lambda: FirstOnsetAtMost(10**400), "seconds: expected"),
-        (lambda: FirstOnsetAtMost(True), "seconds: expected"),
+        (lambda: FirstOnsetNoLater(float("inf")), "seconds: expected"),
+        (lambda: FirstOnsetNoLater(10**400), "seconds: expected"),
+        (lambda: FirstOnsetNoLater(True), "seconds: expected"),
         (lambda: OnsetError(0), "least_iou"),
         (lambda: FalseAlarmsPerHour("day"), "total or null"),
-        (lambda: FirstOnsetAtMost().tally(signal([], (0, 1)), signal([], (0, 2))), "different windows"),
+        (lambda: FirstOnsetNoLater().tally(signal([], (0, 1)), signal([], (0, 2))), "different windows"),
     ],
 )
 def test_bad_parameters_are_named(make, words):
@@ -288,7 +290,7 @@ def test_bad_parameters_are_named(make, words):
         (SegmentalF1(), "tp", "more runs are hit"),
         (EditScore(), "edit", "between 0 and 100"),
         (CollarF1(), "tp", "more pairs than events"),
-        (FirstOnsetAtMost(), "reached", "more events with a small error"),
+        (FirstOnsetNoLater(), "reached", "more events with a first onset in time"),
         (OnsetError(), "n", "more pairs than events"),
         (FalseAlarmsPerHour(), "null_s", "more time without events"),
     ],

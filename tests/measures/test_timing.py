@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
 from gnomon.measures import events
+from gnomon.measures.matching import FirstOnsetNoLater
 from gnomon.measures.timing import boundary_offsets, evaluate, false_alarms_per_hour, first_onset_errors
 
 LENGTH = 40
@@ -50,7 +51,7 @@ def test_false_alarms_are_the_insertions_of_the_events(truth, returned):
 @settings(max_examples=200)
 @given(truth=stretches, returned=stretches)
 def test_first_onset_errors_against_the_reference(truth, returned):
-    result = first_onset_errors(truth, returned, at_most=[0, 2])
+    result = first_onset_errors(truth, returned, no_later_than=[0, 2])
     known, n = [], 0
     for label in "ab":
         for event in united(truth, label):
@@ -60,7 +61,7 @@ def test_first_onset_errors_against_the_reference(truth, returned):
     assert (result["events"], result["detected"]) == (n, len(known))
     assert result["median"] == (statistics.median(known) if known else None)
     assert result["p90"] == (pytest.approx(np.percentile(known, 90)) if known else None)
-    assert result["at_most"]["2"] == (pytest.approx(sum(x <= 2 for x in known) / n) if n else None)
+    assert result["no_later_than"]["2"] == (pytest.approx(sum(x <= 2 for x in known) / n) if n else None)
 
 
 @settings(max_examples=200)
@@ -101,7 +102,7 @@ def test_worked_by_hand():
     assert (alarms["alarms"], alarms["hours"], alarms["rate"]) == (2, 1.5, pytest.approx(4 / 3))
     late = first_onset_errors(truth, returned)
     assert (late["median"], late["events"], late["detected"]) == (3, 4, 3)
-    assert late["at_most"] == {"1": 0.25, "2": 0.25, "5": 0.5}
+    assert late["no_later_than"] == {"1": 0.25, "2": 0.25, "5": 0.5}
     assert boundary_offsets(truth, returned)["onset"]["errors"] == [-2, 3, 6]
     assert late["undefined"]["classes.sit.median"] == "no event was detected"
 
@@ -138,7 +139,7 @@ def test_a_window_cuts_every_error():
 def test_undefined_has_a_reason():
     result = evaluate([], [], window=(0, 10))
     assert result["first_onset"]["median"] is None
-    assert result["undefined"]["first_onset.at_most.1"] == "no events"
+    assert result["undefined"]["first_onset.no_later_than.1"] == "no events"
     assert result["undefined"]["boundary_offsets.onset.mean"] == "no matched events"
     assert result["false_alarms"]["rate"] == 0
 
@@ -149,11 +150,19 @@ def test_undefined_has_a_reason():
         (lambda: false_alarms_per_hour([], [], window=(0, 1), per="day"), "total"),
         (lambda: false_alarms_per_hour([], [], window=(1, 0)), "start < end"),
         (lambda: false_alarms_per_hour({"a": []}, {"a": []}, window={"b": (0, 1)}), "one per recording"),
-        (lambda: first_onset_errors([], [], at_most=["x"]), "seconds"),
-        (lambda: first_onset_errors([], [], at_most=[float("nan")]), "finite"),
+        (lambda: first_onset_errors([], [], no_later_than=["x"]), "seconds"),
+        (lambda: first_onset_errors([], [], no_later_than=[float("nan")]), "finite"),
         (lambda: boundary_offsets([], [], least_iou=2), "least_iou"),
     ],
 )
 def test_bad_input_is_named(call, words):
     with pytest.raises(InputError, match=words):
         call()
+
+
+def test_a_first_return_that_is_early_is_no_later_than_any_limit():
+    """The name says what is counted: 50 s early is an error of -50 s, and no later than 1 s."""
+    early = first_onset_errors([(100, 200), (400, 450)], [(50, 200), (350, 450)])
+    assert early["median"] == -50
+    assert early["no_later_than"] == {"1": 1.0, "2": 1.0, "5": 1.0}
+    assert FirstOnsetNoLater(1.0).name == "first_onset_no_later_than_1s"

@@ -7,8 +7,9 @@ Measures
 --------
 collar F1
     2 tp / (events + returns) of a class within a collar; over all classes (``micro``), or averaged over a class set.
-first onset error at most x seconds
-    Share of the events whose first return starts at most x seconds after them, early ones included.
+first onset no later than x seconds
+    Share of the events whose first return starts no later than x seconds after they do: early returns count, however
+    early; a missed event does not.
 onset and offset error
     Mean absolute error of the edges of matched events, in seconds.
 
@@ -16,7 +17,7 @@ All edges are those within the window: an event or return that reaches beyond it
 
 Undefined cases
 ---------------
-Collar F1: no event and no return. First onset error: no event. Onset and offset error: no matched event.
+Collar F1: no event and no return. First onset: no event. Onset and offset error: no matched event.
 """
 
 from __future__ import annotations
@@ -100,14 +101,14 @@ class CollarF1(AveragedRatio, Folded):
 
 
 @dataclass(frozen=True)
-class FirstOnsetAtMost(Folded):
-    """Share of the events whose first return starts at most so many seconds after their start.
+class FirstOnsetNoLater(Folded):
+    """Share of the events whose first return starts no later than so many seconds after their start, however early.
 
     See :func:`gnomon.measures.timing.first_onset_errors`.
     """
 
     seconds: float = 1.0
-    title: ClassVar[str] = "events with a small first onset error"
+    title: ClassVar[str] = "events whose first onset is not late"
     layout: ClassVar[tuple[Field, ...]] = (Field("reached"), Field("n"))
 
     def __post_init__(self) -> None:
@@ -121,19 +122,19 @@ class FirstOnsetAtMost(Folded):
     @property
     def name(self) -> str:
         """Column key."""
-        return f"first_onset_error_at_most_{self.seconds:g}s"
+        return f"first_onset_no_later_than_{self.seconds:g}s"
 
     def kept(self, pair: Pair) -> dict[str, Any]:
-        """Events with no larger error, and events."""
+        """Events whose first return starts no later than the limit, and events."""
         errors = first_onsets(*pair.tracks())
         return {"reached": int((errors <= self.seconds).sum()), "n": len(errors)}
 
     def broken(self, fields: Mapping[str, Array]) -> dict[str, Array]:
-        """More events with a small error than events."""
-        return {"more events with a small error than events": fields["reached"] > fields["n"]}
+        """More events with a first onset in time than events."""
+        return {"more events with a first onset in time than events": fields["reached"] > fields["n"]}
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
-        """Events with no larger error over all events."""
+        """Events whose first return starts no later than the limit, over all events."""
         del frozen
         return Scored.ratio(totals["reached"], totals["n"])
 
@@ -221,9 +222,9 @@ MEASURES: tuple[Measure, ...] = (
     CollarF1("macro"),
     CollarF1("macro", "present", None, collar=1.0, share=0.2),
     CollarF1("weighted", collar=1.0, offsets=False),
-    FirstOnsetAtMost(1.0),
-    FirstOnsetAtMost(2.0),
-    FirstOnsetAtMost(5.0),
+    FirstOnsetNoLater(1.0),
+    FirstOnsetNoLater(2.0),
+    FirstOnsetNoLater(5.0),
     OnsetError(),
     OffsetError(),
     OffsetError(0.5),

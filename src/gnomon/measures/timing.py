@@ -115,7 +115,7 @@ def first_onset_errors(
     truth: Any,
     prediction: Any,
     *,
-    at_most: Sequence[float] = (1.0, 2.0, 5.0),
+    no_later_than: Sequence[float] = (1.0, 2.0, 5.0),
     window: Any = None,
     background: Any = (),
 ) -> dict[str, Any]:
@@ -125,25 +125,25 @@ def first_onset_errors(
     ----------
     truth, prediction, background
         As in :mod:`gnomon.measures._stretches`.
-    at_most
-        Seconds for which the share of events with no larger error is asked.
+    no_later_than
+        Seconds for which the share of events whose first return starts no later after them is asked, however early.
     window
         As in :mod:`gnomon.measures._stretches`; by default nothing is cut.
 
     Returns
     -------
     dict
-        ``median``, ``p90``, ``at_most`` (share by seconds), ``events``, ``detected``; ``classes`` by label with the
-        same; ``undefined``.
+        ``median``, ``p90``, ``no_later_than`` (share by seconds), ``events``, ``detected``; ``classes`` by label with
+        the same; ``undefined``.
 
     Examples
     --------
     >>> result = first_onset_errors([(10, 20), (30, 40), (50, 60)], [(11, 20), (29, 33)])
-    >>> result["median"], result["detected"], round(result["at_most"]["1"], 3)
+    >>> result["median"], result["detected"], round(result["no_later_than"]["1"], 3)
     (0.0, 2, 0.667)
     """
     pair = _read(truth, prediction, window, background)
-    limits = _seconds(at_most)
+    limits = _seconds(no_later_than)
     true, returned = pair.tracks()
     errors = first_onsets(true, returned)
     undefined: dict[str, str] = {}
@@ -228,11 +228,11 @@ def _summary(errors: Array, limits: list[float], where: str, undefined: dict[str
     if not len(known):
         undefined.update({f"{where}{name}": "no event was detected" for name in ("median", "p90")})
     if not len(errors):
-        undefined.update({f"{where}at_most.{x:g}": "no events" for x in limits})
+        undefined.update({f"{where}no_later_than.{x:g}": "no events" for x in limits})
     return {
         "median": float(np.median(known)) if len(known) else None,
         "p90": float(np.percentile(known, 90)) if len(known) else None,
-        "at_most": {f"{x:g}": float((errors <= x).mean()) if len(errors) else None for x in limits},
+        "no_later_than": {f"{x:g}": float((errors <= x).mean()) if len(errors) else None for x in limits},
         "events": len(errors),
         "detected": len(known),
     }
@@ -248,11 +248,11 @@ def _errors(values: Array, where: str, undefined: dict[str, str]) -> dict[str, f
     return {name: float(value) for name, value in zip(names, found, strict=True)}
 
 
-def _seconds(at_most: Sequence[float]) -> list[float]:
+def _seconds(no_later_than: Sequence[float]) -> list[float]:
     try:
-        limits = [float(x) for x in at_most]
+        limits = [float(x) for x in no_later_than]
     except (TypeError, ValueError) as error:
-        raise InputError(f"at_most: expected seconds, but got {at_most!r:.80}") from error
+        raise InputError(f"no_later_than: expected seconds, but got {no_later_than!r:.80}") from error
     if not np.isfinite(limits).all():
-        raise InputError(f"at_most: expected finite seconds, but got {at_most!r:.80}")
+        raise InputError(f"no_later_than: expected finite seconds, but got {no_later_than!r:.80}")
     return limits

@@ -182,7 +182,7 @@ def test_formats_as_others_write_them(tmp_path, name, text, expected):
     [
         ("a.csv", "start,end\n1,2\n", "no label or event_label"),
         ("a.csv", "start,end,label\n1,2,a\n1,x,a\n", "row 3.end: 'x' is not an ISO"),
-        ("a.csv", "start,end,label,score\n1,2,a,2012-01-01\n", "row 2.score: got a date"),
+        ("a.csv", "start,end,label,score\n1,2,a,2012-01-01\n", "row 2.score: a score must be a number, got "),
         ("a.csv", "case,start,end,label\n,2,3,a\n", "row 2.case: got None"),
         ("a.tsv", "1\t2\ta\n1\ta\n", "row 2: expected 3 cells"),
         ("a.txt", "1\t2\t\n", "row 1.label: got ''"),

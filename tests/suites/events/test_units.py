@@ -6,7 +6,7 @@ import pytest
 
 import gnomon
 from gnomon.core.errors import InputError
-from gnomon.suites.events.plausible import check_unit, outside
+from gnomon.suites.events.plausible import check_unit, outside, weigh
 
 EVENTS = [(20.0, 30.0), (200.0, 260.0), (500.0, 598.0)]
 
@@ -63,14 +63,62 @@ def test_a_truth_with_a_clock_in_milliseconds_against_results_in_seconds(tmp_pat
         score(tmp_path)
 
 
-def test_one_recording_in_another_unit(tmp_path):
+def in_shards(folder):
+    """Write the truth and results as folders, with a file for every recording."""
+    for side in ("truth", "mine"):
+        (folder / side).mkdir()
+    for name, rows in json.loads((folder / "mine.json").read_text()).items():
+        (folder / "truth" / f"{name}.json").write_text((folder / f"{name}.json").read_text())
+        (folder / "mine" / f"{name}.json").write_text(json.dumps(rows))
+
+
+def score_as(form, folder, **options):
+    if form == "file":
+        return score(folder, "mine.json", **options)
+    in_shards(folder)
+    return gnomon.score("events", str(folder / "truth"), f"mine={folder / 'mine'}", **options)
+
+
+FORMS = pytest.mark.parametrize("form", ["file", "shards"])
+
+
+@FORMS
+@pytest.mark.parametrize("found", [[(7200.0, 7230.0)], [(a * 1e3, b * 1e3) for a, b in EVENTS]])
+def test_one_recording_that_is_elsewhere_is_named_and_the_others_count(tmp_path, form, found):
     write(tmp_path)
     rows = json.loads((tmp_path / "mine.json").read_text())
-    rows["one"] = [{**row, "t1": row["t1"] * 1e3, "t2": row["t2"] * 1e3} for row in rows["one"][1:]]
-    rows["two"] = rows["two"] * 20
+    rows["two"] = [{"t1": a, "t2": b, "label": "walk"} for a, b in found]
     (tmp_path / "mine.json").write_text(json.dumps(rows))
-    with pytest.raises(InputError, match="reach 598,000 s, but the recording lasts 600 s: times look like millisec"):
-        score(tmp_path, "mine.json")
+    (run,) = score_as(form, tmp_path).runs
+    assert len(run.roster) == 2
+    assert run.find("event_macro_f1").value == pytest.approx(3 / (3 + 0.5 * 3))
+    (finding,) = (f for f in run.findings if f.id == "times-elsewhere")
+    assert finding.severity == "warning"
+    assert finding.evidence.endswith("and not counted; all of 1 recording: 'two'")
+
+
+@FORMS
+def test_all_recordings_together_decide(tmp_path, form):
+    """Three detections are enough, one of one recording and two of the other."""
+    write(tmp_path)
+    rows = {"one": EVENTS[:1], "two": EVENTS[1:]}
+    listed = {name: [{"t1": a * 1e3, "t2": b * 1e3, "label": "walk"} for a, b in own] for name, own in rows.items()}
+    (tmp_path / "mine.json").write_text(json.dumps(listed))
+    with pytest.raises(InputError, match="recordings last 600 s: times look like milliseconds; give --unit ms"):
+        score_as(form, tmp_path)
+
+
+@FORMS
+def test_seconds_that_were_asked_for_are_obeyed(tmp_path, form):
+    write(tmp_path, scale=1e3)
+    (run,) = score_as(form, tmp_path, unit="s").runs
+    assert run.find("event_macro_f1").value == 0
+    assert [f.severity for f in run.findings if f.id == "times-elsewhere"] == ["error"]
+
+
+def test_two_detections_are_too_few_to_refuse(tmp_path):
+    write(tmp_path, scale=1e3, results=EVENTS[:1])
+    assert [f.severity for f in score(tmp_path).runs[0].findings if f.id == "times-elsewhere"] == ["error"]
 
 
 def test_results_that_are_all_elsewhere_are_an_error_of_the_audit(tmp_path):
@@ -97,12 +145,24 @@ def test_a_truth_in_milliseconds_against_results_in_seconds(tmp_path):
     assert "end within 0.10% of a recording" in finding.evidence
 
 
-def test_labels_in_another_unit_than_their_window(tmp_path):
+@FORMS
+def test_labels_in_another_unit_than_their_window(tmp_path, form):
     write(tmp_path)
     labels = [{"t1": a * 1e3, "t2": b * 1e3, "label": "walk"} for a, b in EVENTS]
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.json").write_text(json.dumps({"t1": 0, "t2": 600, "labels": labels}))
+    with pytest.raises(InputError, match=r"labels reach 598,000 s, but recordings last 600 s: times look like milli"):
+        score_as(form, tmp_path)
+
+
+@FORMS
+def test_labels_of_one_recording_that_are_elsewhere_are_named(tmp_path, form):
+    write(tmp_path)
+    labels = [{"t1": 7200, "t2": 7230, "label": "walk"}]
     (tmp_path / "one.json").write_text(json.dumps({"t1": 0, "t2": 600, "labels": labels}))
-    with pytest.raises(InputError, match=r"one.json: labels reach 598,000 s, but the recording lasts 600 s"):
-        score(tmp_path)
+    (finding,) = (f for f in score_as(form, tmp_path).runs[0].findings if f.id == "times-elsewhere")
+    assert (finding.severity, finding.where) == ("warning", "truth")
+    assert finding.evidence.endswith("; all of 1 recording: 'one'")
 
 
 def test_labels_that_are_all_elsewhere_are_an_error_of_the_audit(tmp_path):
@@ -144,7 +204,8 @@ class Scaled:
     def process(self, recs):
         pass
     def detected(self, time_range=None):
-        return [{"t1": 20 * self.scale, "t2": 598 * self.scale, "label": "walk"}]
+        edges = [20, 200, 400, 598]
+        return [{"t1": a * self.scale, "t2": b * self.scale, "label": "walk"} for a, b in zip(edges, edges[1:])]
     def labels(self):
         return ["walk"]
 """
@@ -180,18 +241,56 @@ def test_raw_data_in_milliseconds_fails_with_the_figures(tmp_path):
         run(tmp_path)
 
 
-def test_a_rate_that_no_such_sensor_has_is_a_warning(tmp_path):
-    recorded(tmp_path, step=20.0)
-    (finding,) = (f for f in run(tmp_path).runs[0].findings if f.id == "recognizer-output")
-    assert finding.severity == "warning"
-    assert "accel has 0.05 records per second of its times; are these seconds?" in finding.evidence
+def recorded_long(folder, kind="accel", *, step=1.0, scale=1.0, name="one", length=7200, window=60):
+    """Raw data of two hours, of which the first minute is labelled."""
+    truth = {"id": name, "t1": 0, "t2": window, "labels": [{"t1": 20, "t2": 50, "label": "walk"}]}
+    (folder / f"{name}.json").write_text(json.dumps({**truth, "data_path": f"{name}.jsonl"}))
+    records = [{"time": n * step * scale, "type": kind, "values": [1.0]} for n in range(int(length / step))]
+    (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, records)))
+    (folder / "rec.py").write_text(RECOGNIZER)
+
+
+@pytest.mark.parametrize(("kind", "step"), [("accel", 1.0), ("accel", 0.5), ("location", 10.0)])
+def test_a_long_recording_with_a_short_window_is_scored(tmp_path, kind, step):
+    recorded_long(tmp_path, kind, step=step)
+    result = run(tmp_path)
+    assert result.complete
+    assert not [f for f in result.runs[0].findings if f.id == "raw-times"]
+
+
+@pytest.mark.parametrize(("kind", "step"), [("accel", 0.02), ("accel", 0.01), ("location", 2.0)])
+def test_raw_data_in_milliseconds_is_told_by_the_rate_or_by_what_it_covers(tmp_path, kind, step):
+    recorded_long(tmp_path, kind, step=step, scale=1e3, length=60)
+    with pytest.raises(gnomon.NothingScoredError, match="60 s: times look like milliseconds"):
+        run(tmp_path)
+
+
+def test_raw_data_that_fits_seconds_and_milliseconds_is_a_warning(tmp_path):
+    """A thousand a second in milliseconds, or one a second over 1,000 windows."""
+    recorded_long(tmp_path, step=1e-3, scale=1e3, length=60)
+    (finding,) = (f for f in run(tmp_path).runs[0].findings if f.id == "raw-times")
+    assert finding.evidence.startswith("raw data as long as the window if times are milliseconds")
+
+
+def test_rates_that_no_such_sensor_has_are_one_warning(tmp_path):
+    for name, step in (("one", 20.0), ("two", 10.0), ("three", 1.0)):
+        recorded_long(tmp_path, step=step, name=name, length=600, window=600)
+    truth = [str(tmp_path / f"{name}.json") for name in ("one", "two", "three")]
+    options = {"out": "none", "executor": "inline", "retries": 0}
+    (made,) = gnomon.run("events", truth=truth, recognizers=f"{tmp_path}/rec.py:Scaled", **options).runs
+    (finding,) = (f for f in made.findings if f.id in ("raw-times", "recognizer-output"))
+    assert (finding.id, finding.severity) == ("raw-times", "warning")
+    said = "accel has 0.05 to 0.1 records per second of its times: 2 recordings, 'one', 'two'"
+    assert finding.evidence == said
+    assert finding.remedy == "check that times of the raw data are seconds, and that no records are missing"
 
 
 def test_what_lies_far_away_but_fits_no_unit_is_no_error_of_units():
     import numpy as np
 
-    starts = np.array([7e4, 8e5])
-    check_unit([((0.0, 600.0), starts, starts + 1)], "here", "detections", str)  # in ms inside: 70 s, but 800 s is not
+    starts = np.array([7e4, 8e4, 8e5])
+    window = (0.0, 600.0)
+    check_unit(weigh([(window, starts, starts + 1)]), "here", "detections", str)  # in ms inside: 70 s, but 800 s is not
     assert outside(starts, starts + 1, (0.0, 600.0)).all()
     with pytest.raises(InputError, match="milliseconds"):
-        check_unit([((0.0, 600.0), starts / 2, starts / 2 + 1)], "here", "detections", str)
+        check_unit(weigh([(window, starts / 2, starts / 2 + 1)]), "here", "detections", str)

@@ -36,15 +36,63 @@ def test_a_score_has_three_names(tmp_path, name, form):
     assert bool(unread(result.runs[0])) == form.startswith("slow")
 
 
-@pytest.mark.parametrize("form", ["csv", "json"])
-def test_two_names_of_a_score_are_an_error_that_names_both(tmp_path, form):
-    path = tmp_path / f"mine.{form}"
-    if form == "csv":
-        path.write_text("start,end,label,confidence,score\n1,3,a,0.5,0.6\n")
+def put(folder, form, *rows):
+    """Write results that are objects as a table or as JSON."""
+    path = folder / f"mine.{form}"
+    if form == "json":
+        path.write_text(json.dumps(rows))
     else:
-        path.write_text(json.dumps([{"t1": 1, "t2": 3, "label": "a", "confidence": 0.5, "score": 0.6}]))
-    with pytest.raises(InputError, match="'score' and 'confidence' are names of the same thing; keep one"):
-        gnomon.score("events", truth(tmp_path), str(path))
+        mark = "," if form == "csv" else "\t"
+        path.write_text("".join(mark.join(map(str, line)) + "\n" for line in (rows[0], *(r.values() for r in rows))))
+    return str(path)
+
+
+FORMS = pytest.mark.parametrize("form", ["csv", "tsv", "json"])
+
+
+@FORMS
+def test_of_two_names_the_first_is_read_and_the_other_named(tmp_path, form):
+    row = {"t1": 1, "t2": 3, "onset": 1, "label": "a", "confidence": 0.5, "score": 0.6}
+    (run,) = gnomon.score("events", truth(tmp_path), put(tmp_path, form, row)).runs
+    assert run.table["score"].to_pylist() == [0.6]
+    (finding,) = unread(run)
+    assert "'confidence' in 1 row" in finding.evidence
+    assert "'onset' in 1 row" in finding.evidence
+
+
+@FORMS
+@pytest.mark.parametrize("word", ["high", "87%"])
+@pytest.mark.parametrize("name", ["confidence", "probability"])
+def test_words_beside_a_result_are_no_score_and_are_named(tmp_path, form, word, name):
+    rows = [{"t1": 1, "t2": 3, "label": "a", name: 0.5}, {"t1": 5, "t2": 6, "label": "a", name: word}]
+    (run,) = gnomon.score("events", truth(tmp_path), put(tmp_path, form, *rows)).runs
+    assert run.find("event_macro_f1").value == 1
+    assert run.table["score"].to_pylist() == [None, None]
+    assert f"'{name}' in 2 rows" in unread(run)[0].evidence
+
+
+@FORMS
+def test_a_number_is_read_beside_words(tmp_path, form):
+    row = {"t1": 1, "t2": 3, "label": "a", "confidence": "high", "probability": 0.7}
+    (run,) = gnomon.score("events", truth(tmp_path), put(tmp_path, form, row)).runs
+    assert run.table["score"].to_pylist() == [0.7]
+    assert "'confidence' in 1 row" in unread(run)[0].evidence
+
+
+@FORMS
+@pytest.mark.parametrize("word", ["high", "2024-05-01T09:00:00Z"])
+def test_a_score_that_is_no_number_is_an_error_that_says_so(tmp_path, form, word):
+    row = {"t1": 1, "t2": 3, "label": "a", "score": word}
+    with pytest.raises(InputError, match=f"score: a score must be a number, got '{word}'"):
+        gnomon.score("events", truth(tmp_path), put(tmp_path, form, row))
+
+
+def test_words_beside_a_true_event_are_named(tmp_path):
+    path = truth(tmp_path, labels=[{**one, "confidence": "high", "score": "good"} for one in LABELS])
+    (tmp_path / "mine.json").write_text(json.dumps(LABELS))
+    (finding,) = unread(gnomon.score("events", path, str(tmp_path / "mine.json")).runs[0])
+    assert "'labels.confidence' in 2 rows" in finding.evidence
+    assert "'labels.score' in 2 rows" in finding.evidence
 
 
 def test_columns_of_results_are_named_for_their_system_alone(tmp_path):

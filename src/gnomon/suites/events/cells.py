@@ -11,9 +11,9 @@ from typing import Any
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError, counted, some
-from gnomon.intake.unread import CELL, count_keys, note, reading_for
+from gnomon.intake.unread import CELL, note, reading_for
 from gnomon.suites.events import columns, files, raw, recognizers
-from gnomon.suites.events.plausible import Watch, check_unit
+from gnomon.suites.events.plausible import Watch, check_unit, weigh
 from gnomon.suites.events.spans import are_numbers
 from gnomon.suites.events.times import Stretch, place
 
@@ -53,15 +53,17 @@ def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path
     odd = watch.problems()
     where = f"{arguments['recognizer']} on {case.id}: detected()"
     given = _plain(recognizer.detected(), where)
-    read = files.stretches_of(given, where)
+    unread = files.names_in_words(given)
+    read = files.stretches_of(given, where, unread)
     found = place(read, case.zone, where)
     if are_numbers(read):
-        check_unit([columns.timed(case.window, found)], where, "results", lambda _: "return seconds, as records have")
+        evidence = weigh([columns.timed(case.window, found)])
+        check_unit(evidence, where, "results", lambda _: "return seconds, as records have")
     with reading_for(CELL):
-        note(where, count_keys(given, files.OBJECT_NAMES))
-    problems = odd + _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
+        note(where, files.count_unread(given, unread))
+    problems = _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
-    (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems}))
+    (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems, "records": odd}))
 
 
 def _made(arguments: Mapping[str, Any]) -> Any:

@@ -12,9 +12,10 @@ Results have one of four formats, named by the suffix:
 - ``.tsv``: as in DCASE, ``[filename] onset offset event_label [score]``, with or without that header;
 - ``.txt``: Audacity labels, ``start end label`` between tabs.
 
-Each of these names is understood in each format, and a score is also called ``confidence`` or ``probability``; two
-names of one thing in one file are an error. What a file holds under other names is not read, and named in a finding
-(:mod:`gnomon.intake.unread`), as are fields of a truth that are neither read nor tags. A row with a case and nothing
+Each of these names is understood in each format, and a score is also called ``confidence`` or ``probability``, if it
+holds nothing but numbers. Of two names of one thing the first in ``NAMES`` is read. What a file holds under other names
+is not read, and named in a finding (:mod:`gnomon.intake.unread`), as are fields of a truth that are neither read nor
+tags. A row with a case and nothing
 else says that nothing was found in it. Results without case ids are found under ``ONLY``;
 :func:`gnomon.suites.events.spans.place` gives them seconds. What is as usual is read by
 :mod:`gnomon.suites.events.bulk`, all else row by row.
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 import numbers
 import os
 from collections import Counter
@@ -43,10 +45,10 @@ from gnomon.intake.documents import read_bytes, read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.limits import DEFAULT, Limits
 from gnomon.intake.tables import read_table, table_suffix
-from gnomon.intake.unread import count_keys, note, note_columns
+from gnomon.intake.unread import note, note_columns
 from gnomon.intake.writing import replacing
 from gnomon.suites.events import bulk
-from gnomon.suites.events.plausible import check_unit
+from gnomon.suites.events.plausible import Evidence, check_unit, weigh
 from gnomon.suites.events.spans import Read, joined, place
 from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, written, zone_of
 
@@ -61,10 +63,12 @@ NAMES = {
 }
 _HEADS = {".csv": "case start end label score", ".tsv": "filename onset offset event_label score"}
 _STRUCTURE = ("id", "data_path", "t1", "t2", "labels")
-TRUE_NAMES = tuple(name for thing in ("start", "end", "label") for name in NAMES[thing])
+TRUE_THINGS = ("start", "end", "label")
 """What is read of a true event."""
-OBJECT_NAMES = (*TRUE_NAMES, *NAMES["score"])
+OBJECT_THINGS = (*TRUE_THINGS, "score")
 """What is read of a detection that is an object."""
+MAYBE_SCORES = NAMES["score"][1:]
+"""Names that are those of a score where they hold numbers, and may hold words."""
 
 Results = Mapping[str, Sequence[Stretch[Moment]]]
 Row = Mapping[str, Any]
@@ -116,6 +120,23 @@ def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = 
     return list(cases.values())
 
 
+def weigh_labels(cases: Iterable[TruthCase]) -> Evidence:
+    """Return what labels say about the unit of their times; those of cases with dates say nothing."""
+    numbered = (case for case in cases if case.zone.origin is None)
+    placed = ((case.window, joined([case.stretches])) for case in numbered)
+    return weigh((window, labels.starts, labels.ends) for window, labels in placed)
+
+
+def check_labels(evidence: Evidence, where: str) -> None:
+    """Refuse a truth whose labels are in another unit than its windows."""
+    check_unit(evidence, where, "labels", lambda _: "write window and labels in seconds")
+
+
+def check_cases(cases: Sequence[TruthCase]) -> None:
+    """Refuse cases whose labels, all together, are in another unit than their windows."""
+    check_labels(weigh_labels(cases), some(dict.fromkeys(shown(case.path) for case in cases), show=2))
+
+
 def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> Results:
     """Return what was recognised by case id, in the order of the file."""
     suffix = table_suffix(path, (".json", ".csv", ".csv.gz", ".tsv", ".txt"))
@@ -124,20 +145,21 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
         if found is not None:
             return found
         value = read_json(path, limits=limits)
-        if not isinstance(value, dict):
-            results = {ONLY: stretches_of(value, f"{shown(path)}: ")}
-            note(path, count_keys(value if isinstance(value, list) else (), OBJECT_NAMES))
-            return results
         where = shown(path)
-        results = {
-            _text(c, f"{where}: the name of a case"): stretches_of(v, f"{where}: {shown(c, 80)}")
-            for c, v in value.items()
-        }
-        note(path, count_keys(chain.from_iterable(value.values()), OBJECT_NAMES))
+        items = _listed(value.values() if isinstance(value, dict) else [value])
+        unread = names_in_words(items)
+        if isinstance(value, dict):
+            results = {
+                _text(c, f"{where}: the name of a case"): stretches_of(v, f"{where}: {shown(c, 80)}", unread)
+                for c, v in value.items()
+            }
+        else:
+            results = {ONLY: stretches_of(value, f"{where}: ", unread)}
+        note(path, count_unread(items, unread))
         return results
     if suffix.startswith(".csv"):
         table = read_table(path, text=[name for names in NAMES.values() for name in names], limits=limits)
-        columns = _columns(table.column_names, shown(path))
+        columns = _columns(table.column_names, shown(path), _columns_in_words(table))
         note_columns(path, table, columns.values())
         found = bulk.from_table(table, columns, ONLY)
         return _grouped(path, columns, enumerate(table.to_pylist(), start=2)) if found is None else found
@@ -151,23 +173,45 @@ def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) 
     wrong = next((i for i, cells in lines if len(cells) != len(head)), None)
     if wrong is not None:
         raise InputError(f"{shown(path)}: row {wrong}: expected {len(head)} cells ({', '.join(head)}) between tabs")
-    columns = _columns(head, shown(path))
     table = pa.table({name: pa.array([cells[k] for _, cells in lines], pa.string()) for k, name in enumerate(head)})
+    columns = _columns(head, shown(path), _columns_in_words(table))
     note_columns(path, table, columns.values())
     found = bulk.from_table(table, columns, ONLY)
     rows = ((i, dict(zip(head, cells, strict=True))) for i, cells in lines)
     return _grouped(path, columns, rows) if found is None else found
 
 
-def stretches_of(items: object, where: str) -> list[Stretch[Moment]]:
-    """Return result objects ``{"t1", "t2", "label", "score"?}`` as stretches; times are dates, ISO text or numbers."""
+def stretches_of(items: object, where: str, unread: Collection[str] = ()) -> list[Stretch[Moment]]:
+    """Return result objects ``{"t1", "t2", "label", "score"?}`` as stretches; times are dates, ISO text or numbers.
+
+    ``unread`` are names that are not read, although others of the kind are.
+    """
     if not isinstance(items, (list, tuple)):
         raise InputError(f"{where}: got {type(items).__name__}, expected a list of objects with t1, t2 and label")
     found = []
     for index, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise InputError(f"{where}[{index}]: got {type(item).__name__}, expected an object with t1, t2 and label")
-        found.append(_stretch(item, _columns(item, f"{where}[{index}]"), f"{where}[{index}]", moment))
+        columns = _columns(item, f"{where}[{index}]", unread)
+        found.append(_stretch(item, columns, f"{where}[{index}]", moment))
+    return found
+
+
+def names_in_words(items: Iterable[Any], names: Collection[str] = MAYBE_SCORES) -> set[str]:
+    """Return which of the names of a score hold something else than a number in a result object."""
+    objects = [item for item in items if isinstance(item, Mapping)]
+    return {name for name in names if not all(_is_number(item.get(name)) for item in objects)}
+
+
+def count_unread(
+    items: Iterable[Any], unread: Collection[str], things: Collection[str] = OBJECT_THINGS
+) -> Counter[str]:
+    """Count the keys of result objects, or of labels, that are not read."""
+    found: Counter[str] = Counter()
+    for item in items:
+        if isinstance(item, Mapping):
+            held = _names(item, unread)
+            found.update(item.keys() - {name for thing, name in held.items() if thing in things})
     return found
 
 
@@ -213,12 +257,12 @@ def _case(path: Path, item: object, told: Read | None, name: str, where: str) ->
     data = item.get("data_path")
     if data is not None and not isinstance(data, str):
         raise InputError(f"{where}data_path: got {type(data).__name__}, expected the pattern of file names as text")
-    listed = stretches_of(item["labels"], f"{where}labels") if told is None else told
+    if told is None:
+        words = names_in_words(_listed([item["labels"]]), NAMES["score"])  # truth needs no scores
+        listed: Sequence[Stretch[Moment]] = stretches_of(item["labels"], f"{where}labels", words)
+    else:
+        listed = told
     stretches = place(listed, zone, f"{where}labels", relative=False)
-    if zone.origin is None:
-        placed = joined([stretches])
-        timed = window, placed.starts, placed.ends
-        check_unit([timed], where.rstrip(". :"), "labels", lambda _: "write window and labels in seconds")
     case = _text(item.get("id", name), f"{where}id")
     fields = item if told is None else bulk.Fields(item)
     return TruthCase(case, path, window, stretches, _tags(item), zone, data, fields)
@@ -241,7 +285,8 @@ def _unread(item: Any, told: Read | None) -> Counter[str]:
         key for key, value in _flat(item).items() if value is not None and not isinstance(value, (str, int, float))
     )
     if told is None:
-        found.update({f"labels.{name}": count for name, count in count_keys(item["labels"], TRUE_NAMES).items()})
+        unread = count_unread(item["labels"], NAMES["score"], TRUE_THINGS)
+        found.update({f"labels.{name}": count for name, count in unread.items()})
     return found
 
 
@@ -258,16 +303,56 @@ def _tags(item: Row) -> dict[str, str]:
     }
 
 
-def _columns(names: Collection[str], where: str) -> dict[str, str]:
-    """Return the name in use for each thing that is known under several."""
-    held = {thing: [name for name in choice if name in names] for thing, choice in NAMES.items()}
-    twice = next((choice for choice in held.values() if len(choice) > 1), None)
-    if twice:
-        raise InputError(f"{where}: {' and '.join(map(repr, twice))} are names of the same thing; keep one of them")
-    found = {thing: choice[0] for thing, choice in held.items() if choice}
-    lacking = [" or ".join(NAMES[thing]) for thing in ("start", "end", "label") if thing not in found]
+def _names(names: Collection[str], unread: Collection[str]) -> dict[str, str]:
+    """Return the name to be read for each thing that is known under several: the first that is there."""
+    held = ((thing, [name for name in choice if name in names]) for thing, choice in NAMES.items())
+    usable = ((thing, [name for name in found if name not in unread]) for thing, found in held)
+    return {thing: found[0] for thing, found in usable if found}
+
+
+def _columns(names: Collection[str], where: str, unread: Collection[str]) -> dict[str, str]:
+    """Return the name in use for each thing; raise where a start, an end or a label has none."""
+    found = _names(names, unread)
+    lacking = [" or ".join(NAMES[thing]) for thing in TRUE_THINGS if thing not in found]
     if lacking:
         raise InputError(f"{where}: no {', no '.join(lacking)}; expected a start, an end and a label")
+    return found
+
+
+def _columns_in_words(table: pa.Table) -> list[str]:
+    """Return the columns that a score may be in and that hold something else than numbers."""
+    there = [name for name in MAYBE_SCORES if name in table.column_names]
+    return [name for name in there if not all(map(_is_number_text, table.column(name).unique().to_pylist()))]
+
+
+def _listed(groups: Iterable[Any]) -> list[Any]:
+    """Return the items of all groups that are lists."""
+    return list(chain.from_iterable(group for group in groups if isinstance(group, list)))
+
+
+def _is_number(value: object) -> bool:
+    """Say whether a value is a number, or nothing."""
+    return value in (None, "") or (isinstance(value, numbers.Real) and not isinstance(value, bool))
+
+
+def _is_number_text(text: str | None) -> bool:
+    """Say whether a cell holds a number, or nothing."""
+    try:
+        float(text or 0)
+    except ValueError:
+        return False
+    return True
+
+
+def _score(value: Any, where: str, *, texts: bool) -> float | None:
+    """Return a score as a number; of tables, whose cells are texts, from its text."""
+    if value in (None, ""):
+        return None
+    if not (_is_number_text(value) if texts and isinstance(value, str) else _is_number(value)):
+        raise InputError(f"{where}: a score must be a number, got {shown(repr(value), 60)}; correct it, or rename it")
+    found = float(value)
+    if not math.isfinite(found):
+        raise InputError(f"{where}: a score must be a finite number, got {shown(repr(value), 60)}; correct it")
     return found
 
 
@@ -275,9 +360,7 @@ def _stretch(row: Row, columns: Mapping[str, str], where: str, time: Callable[[A
     def at(thing: str) -> tuple[Any, str]:
         return row[columns[thing]], f"{where}.{columns[thing]}"
 
-    score = time(*at("score")) if "score" in columns and row[columns["score"]] not in (None, "") else None
-    if isinstance(score, datetime):
-        raise InputError(f"{where}.{columns['score']}: got a date, expected a number")
+    score = _score(*at("score"), texts=time is not moment) if "score" in columns else None
     return Stretch(time(*at("start")), time(*at("end")), _text(*at("label")), score)
 
 

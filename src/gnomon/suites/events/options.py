@@ -49,8 +49,12 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
         tuple[str, ...], Option("label that means nothing happens; may be repeated", metavar="LABEL")
     ] = ()
     unit: Annotated[
-        str, Option("unit of times of the predictions that are numbers", choices=("s", "ms", "us", "ns"))
-    ] = "s"
+        str,
+        Option(
+            "unit of times of the predictions that are numbers; default: s, refused where nearly all look like another",
+            choices=("", "s", "ms", "us", "ns"),
+        ),
+    ] = ""
     export_perfboard: Annotated[str, Option("also write perfboard's scores.json here", metavar="FILE")] = ""
 
 

@@ -88,7 +88,7 @@ def further(edit: bool = True) -> tuple[Measure, ...]:
         matching.CollarF1(),
         *((segmentation.SegmentalF1 if edit else segmentation.RunF1)(at) for at in (0.1, 0.25, 0.5)),
         *((segmentation.EditScore(),) if edit else ()),
-        *(matching.FirstOnsetAtMost(seconds) for seconds in (1.0, 2.0, 5.0)),
+        *(matching.FirstOnsetNoLater(seconds) for seconds in (1.0, 2.0, 5.0)),
         matching.OnsetError(),
         matching.OffsetError(),
     ]

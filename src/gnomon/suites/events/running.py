@@ -26,6 +26,7 @@ from gnomon.engine.plan import Node, Plan
 from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.suites.events import exhibits, files, parts, perfboard, recognizers, samples, scoring, training
 from gnomon.suites.events.options import RunOptions, ScoreOptions
+from gnomon.suites.events.plausible import record_findings
 from gnomon.suites.events.systems import BUILTIN
 from gnomon.suites.events.times import Stretch
 from gnomon.suites.events.training import Digests, Training
@@ -134,7 +135,7 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
     given = fingerprint([[case.id, *work.digests[training.key(case)].data] for case in work.cases])
     for name, spec in work.systems.items():
         part = outcome.of(system=name)
-        results, findings = _collected(part)
+        results, findings = _collected(part, name)
         systems.append(scoring.System(name, name, results))
         trained = spec.name in work.learners
         system = {"recognizer": name, "parameters": dict(spec.parameters), "source": work.identities[spec.name]}
@@ -156,9 +157,10 @@ def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
     return evaluations
 
 
-def _collected(outcome: Outcome) -> tuple[dict[str, list[Stretch[float]]], list[Finding]]:
+def _collected(outcome: Outcome, system: str) -> tuple[dict[str, list[Stretch[float]]], list[Finding]]:
     results: dict[str, list[Stretch[float]]] = {}
     findings = []
+    odd = {}
     by_name = {cell.name: cell.labels for cell in outcome.cells}
     for name, folder in outcome.done.items():
         stored: Any = json.loads((Path(folder) / "detected.json").read_bytes())
@@ -168,4 +170,5 @@ def _collected(outcome: Outcome) -> tuple[dict[str, list[Stretch[float]]], list[
             Finding("recognizer-output", "warning", name, f"{case}: {problem}", "mend the recogniser")
             for problem in stored["problems"]
         ]
-    return results, findings
+        odd[case] = stored["records"]
+    return results, [*findings, *record_findings(odd, system)]

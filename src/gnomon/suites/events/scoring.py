@@ -27,7 +27,7 @@ from gnomon.runs.seal import hash_file
 from gnomon.suites.events import columns, exhibits, files, perfboard, spans, summaries, tallying
 from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.options import ScoreOptions
-from gnomon.suites.events.plausible import UNITS, check_unit
+from gnomon.suites.events.plausible import UNITS, Evidence, check_unit, weigh
 from gnomon.suites.events.protocol import POOLED, protocol
 from gnomon.suites.events.times import Stretch
 
@@ -61,10 +61,13 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     check_names([name for name, _ in sources])
     refuse_folders(path for _, path in sources)
     cases = files.read_truth(*options.truth)
+    files.check_cases(cases)
     systems = []
     for name, path in sources:
         with reading_for(name):
-            systems.append(System(name, path, results_of(path, cases, options.missing, options.unit)))
+            results, evidence = read_results(path, cases, options.missing, options.unit)
+            check_results(evidence, path, options.unit)
+            systems.append(System(name, path, results))
     keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
     found = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
     if options.export_perfboard:
@@ -179,10 +182,10 @@ def _without(stretches: Sequence[Stretch[float]], background: Sequence[str]) -> 
     return tuple(stretch for stretch in stretches if stretch.label not in background)
 
 
-def results_of(path: str, cases: Sequence[files.TruthCase], policy: str, unit: str = "s") -> Results:
-    """Read results of cases, in their seconds; ``policy`` says what becomes of cases without any.
+def read_results(path: str, cases: Sequence[files.TruthCase], policy: str, unit: str) -> tuple[Results, Evidence]:
+    """Read results of cases, in their seconds, and what they say about the unit of numbers.
 
-    Numbers are in a ``unit``; those that cannot be, but could be in another, are refused.
+    ``policy`` says what becomes of cases without any, ``unit`` in which unit numbers are; without one they are seconds.
     """
     given = dict(files.read_predictions(path))
     if files.ONLY in given:
@@ -201,13 +204,18 @@ def results_of(path: str, cases: Sequence[files.TruthCase], policy: str, unit: s
         )
     if policy == "empty":
         given |= {name: [] for name in missing}
-    given = {name: spans.in_seconds(items, UNITS[unit]) for name, items in given.items()}
+    given = {name: spans.in_seconds(items, UNITS[unit or "s"]) for name, items in given.items()}
     placed = {name: spans.place(items, known[name].zone, f"{path}: {name}") for name, items in given.items()}
     numbers = [name for name, items in given.items() if len(items) and spans.are_numbers(items)]
-    timed = [columns.timed(known[name].window, placed[name]) for name in numbers]
-    asked = "" if unit == "s" else f" in place of --unit {unit}"
-    check_unit(timed, path, "detections", lambda found: f"give --unit {_after(unit, found)}{asked}")
-    return placed
+    return placed, weigh(columns.timed(known[name].window, placed[name]) for name in numbers)
+
+
+def check_results(evidence: Evidence, where: str, unit: str) -> None:
+    """Refuse detections that cannot be in a unit, but could be in another; seconds that were asked for are obeyed."""
+    if unit == "s":
+        return
+    asked = f" in place of --unit {unit}" if unit else ""
+    check_unit(evidence, where, "detections", lambda found: f"give --unit {_after(unit or 's', found)}{asked}")
 
 
 def _after(unit: str, further: str) -> str:
@@ -293,9 +301,9 @@ def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
         evidence = f"{counted(len(unknown), 'returned label')} never true: {some(unknown)}"
         found.append(Finding("labels-never-true", "warning", where, evidence, "check their spelling"))
     found += [*_lost(facts, "returns", "return", where), *_lost(facts, "events", "true event", "truth")]
-    if facts["returns"] >= FEW and facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
+    if facts["all_returns"] >= FEW and facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
         evidence = (
-            f"all {counted(facts['returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
+            f"all {counted(facts['all_returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
             f"true events reach {facts['reach_events']:.0%} of one"
         )
         remedy = "check that truth and predictions have one unit: is the truth in milliseconds?"
@@ -307,12 +315,14 @@ def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
 
 
 def _lost(facts: Mapping[str, Any], what: str, called: str, where: str) -> list[Finding]:
-    """Say that most of what was given does not touch its window: then it is shifted, or of other recordings."""
-    lost, total = facts[f"lost_{what}"], facts[what]
-    if lost <= total / 2:
+    """Say that most of what was given does not touch its window, or all of some recordings: shifted, or of others."""
+    lost, total, cases = facts[f"lost_{what}"], facts[f"all_{what}"], facts[f"elsewhere_{what}"]
+    if not cases and lost <= total / 2:
         return []
     every = lost == total
     share = "all" if every else f"{lost:,} of"
     evidence = f"{share} {counted(total, called)} wholly outside the window of the recording, and not counted"
+    if cases and not every:
+        evidence += f"; all of {counted(len(cases), 'recording')}: {some(cases)}"
     remedy = "check that times are seconds of the same clock as the windows"
     return [Finding("times-elsewhere", "error" if every else "warning", where, evidence, remedy)]

@@ -36,6 +36,7 @@ from gnomon.runs.run import Evaluation
 from gnomon.suites.events import exhibits, files, frames, scoring, summaries, tallying
 from gnomon.suites.events.columns import Columns, Recording
 from gnomon.suites.events.options import ScoreOptions
+from gnomon.suites.events.plausible import Evidence
 from gnomon.suites.events.times import Zone
 
 TRUTHS = (".json", frames.SUFFIX)
@@ -44,8 +45,9 @@ SETTINGS = ("group", "slice", "variant", "missing", "background", "unit")
 """Options that a part depends on."""
 OFFERS = ("--missing empty or --missing skip", "")
 FOLDER = "folder"
-CASES, TAGS = "cases", "tags"
-"""Facts of a part: ids of all cases of the truth, scored or not, and their values of tags that may be groups."""
+CASES, TAGS, TIMES = "cases", "tags", "times"
+"""Facts of a part: ids of all cases of the truth, scored or not, their values of tags that may be groups, and what
+labels and detections say about the unit of times."""
 NAMES = (frames.NAMES,)
 """Files beside shards that are known."""
 
@@ -59,6 +61,8 @@ class _Shard:
     told: Mapping[str, Any]
     truth: str
     predictions: str
+    times: tuple[Evidence, Evidence] = (Evidence(), Evidence())
+    """What labels and detections say about their unit."""
 
 
 def score(options: ScoreOptions) -> Job:
@@ -111,6 +115,7 @@ def tally(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
         },
         TRUTH: shard.truth,
         PREDICTIONS: shard.predictions,
+        TIMES: [evidence.record() for evidence in shard.times],
     }
     parts.write(replace(part, facts={**part.facts, **facts}), out)
 
@@ -142,15 +147,17 @@ def _files(arguments: Mapping[str, Any], name: str, truth: Path, predictions: st
         replace(case, tags={**({FOLDER: folder} if folder else {}), **case.tags})
         for case in files.read_truth(truth, name=name)
     ]
+    evidence = Evidence()
     results: scoring.Results = {} if arguments["missing"] == "skip" else {case.id: () for case in cases}
     if predictions is not None:
         with reading_for(CELL):
-            results = scoring.results_of(predictions, cases, arguments["missing"], arguments["unit"])
+            results, evidence = scoring.read_results(predictions, cases, arguments["missing"], arguments["unit"])
+    times = files.weigh_labels(cases), evidence
     system = scoring.System("", predictions or "", results)
     cases, system = scoring.foreground(cases, system, arguments["background"])
     scored = [case for case in cases if case.id in system.results]
     digests = scoring.data_digest(cases, scoring.RECORDING), table_digest(scoring.table_of(scored, system.results))
-    return _Shard(cases, scoring.recordings(scored, system), scoring.told(cases), *digests)
+    return _Shard(cases, scoring.recordings(scored, system), scoring.told(cases), *digests, times)
 
 
 def _frames(arguments: Mapping[str, Any], name: str, truth: Path, predictions: str | None) -> _Shard:
@@ -187,6 +194,9 @@ def _evaluations(given: Given, stored: Stored, outcome: Outcome, work: _Work) ->
     options, read = work.options, list(stored)
     every = {name: part.facts for name, part in read} | stored.alone
     _check_ids(every)
+    labels, detections = (sum((Evidence.of(own[TIMES][side]) for own in every.values()), Evidence()) for side in (0, 1))
+    files.check_labels(labels, *options.truth)
+    scoring.check_results(detections, given.where, options.unit)
     facts = tallying.joined(list(every.values()))
     level = _level(list(every.values()), options.group)
     groups = {case: group for own in every.values() for case, group in _groups(own, level)}

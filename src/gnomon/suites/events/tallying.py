@@ -24,14 +24,14 @@ from gnomon.measures._ward import WardTally, segmented, tally_cases
 from gnomon.measures.segmentation import RunF1, SegmentalF1
 from gnomon.runs.parts import Part
 from gnomon.suites.events import summaries
-from gnomon.suites.events.columns import Recording
+from gnomon.suites.events.columns import Columns, Recording
 from gnomon.suites.events.protocol import protocol
 
 VARIANTS = ("published", "strict")
 MOST_EDITED = 100_000
 """Above this many events in one recording there is no edit score, which compares each with every return."""
-COUNTED = ("outside", "returns", "lost_returns", "events", "lost_events")
-"""What is counted of recordings besides their tallies."""
+COUNTED = ("outside", "all_returns", "lost_returns", "all_events", "lost_events")
+"""What is counted of recordings besides their tallies, before anything is cut to a window."""
 PUBLISHED = "published_"
 """Before the name of a family whose labels are pooled, in a part."""
 
@@ -83,10 +83,12 @@ def tallied(
         "longest": longest,
         "outside": sum(one.returned.beyond(one.case.window) for one in recordings),
         "ranked": ranked,
-        "returns": sum(len(one.returned) for one in recordings),
+        "all_returns": sum(len(one.returned) for one in recordings),
         "lost_returns": sum(one.returned.lost(one.case.window) for one in recordings),
-        "events": sum(len(one.truth) for one in recordings),
+        "all_events": sum(len(one.truth) for one in recordings),
         "lost_events": sum(one.truth.lost(one.case.window) for one in recordings),
+        "elsewhere_returns": _elsewhere([(one, one.returned) for one in recordings]),
+        "elsewhere_events": _elsewhere([(one, one.truth) for one in recordings]),
         "reach_returns": max((one.returned.reach(one.case.window) for one in recordings), default=0.0),
         "reach_events": max((one.truth.reach(one.case.window) for one in recordings), default=0.0),
         **counts,
@@ -94,11 +96,17 @@ def tallied(
     return Part(roster, tallies, ledgers, facts)
 
 
+def _elsewhere(given: Sequence[tuple[Recording, Columns]]) -> list[str]:
+    """Return the recordings that have stretches, and none of them in the window."""
+    return [one.case.id for one, found in given if len(found) and found.lost(one.case.window) == len(found)]
+
+
 def joined(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts of all parts together."""
     return {
         **{key: sorted({name for one in facts for name in one[key]}, key=natural_key) for key in ("true", "returned")},
         **{key: max(one[key] for one in facts) for key in ("longest", "reach_returns", "reach_events")},
+        **{key: [case for one in facts for case in one[key]] for key in ("elsewhere_returns", "elsewhere_events")},
         "ranked": all(one["ranked"] for one in facts),
         **{key: sum(one[key] for one in facts) for key in facts[0] if key in (*COUNTED, *summaries.COUNTS)},
     }

@@ -85,6 +85,7 @@ def folds(
         raise InputError("--train and --leave-out exclude each other: give training files, or a tag to leave out by")
     if options.train:
         given = files.read_truth(*options.train)
+        files.check_cases(given)
         return {case.id: Fold("on the given cases", tuple(given)) for case in cases}, given
     if options.leave_out:
         return _left_out(cases, options.leave_out), []

@@ -54,19 +54,24 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
 
 
 def overlap_notes(runs: Sequence[Run]) -> tuple[str, ...]:
-    """State the denominator of shares of time where classes overlap; nothing where they do not."""
-    notes = []
+    """State the denominator of shares of time where classes overlap, once for systems with the same one."""
+    systems: dict[str, list[str]] = {}
     for run in runs:
         fields = run.tallies["recognition"].fields
         count, window = int((fields["overlap_s"] > 0).sum()), float(fields["window_s"].sum())
         whole = float(class_seconds(fields).sum())
         if count:
-            notes.append(
-                f"{run.system}: classes overlap in {counted(count, 'recording')}: shares of time are over {whole:,.1f} "
-                f"class-seconds (windows: {window:,.1f} s); a moment with k true and m returned classes counts "
-                "max(k, m) times"
+            said = (
+                f"classes overlap in {counted(count, 'recording')}: shares of time are over {whole:,.1f} class-seconds "
+                f"(windows: {window:,.1f} s); a moment with k true and m returned classes counts max(k, m) times"
             )
-    return tuple(notes)
+            systems.setdefault(said, []).append(run.system)
+    return tuple(f"{', '.join(names)}: {said}" for said, names in systems.items())
+
+
+def _overlap(runs: Sequence[Run]) -> bool:
+    """Say whether classes overlap in a recording of any run."""
+    return any((run.tallies["recognition"].fields["overlap_s"] > 0).any() for run in runs)
 
 
 def others(runs: Sequence[Run]) -> Table | None:
@@ -75,8 +80,7 @@ def others(runs: Sequence[Run]) -> Table | None:
     names = [measure.name for measure in further() if measure.name in known]
     if not names:
         return None
-    table = common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
-    return replace(table, notes=(*table.notes, *overlap_notes(runs)))
+    return common.by_measure(runs, names, name="others", title="events: alarms, segments and timing")
 
 
 def edge_errors(runs: Sequence[Run]) -> Table | None:
@@ -132,12 +136,12 @@ def pairs(runs: Sequence[Run]) -> Table | None:
     """
     if runs[0].manifest["protocol"]["variant"] == "published":
         return None
-    notes = overlap_notes(runs)
+    overlap = _overlap(runs)
     columns = (
         *_system_column(runs),
         Column("pair", "returned | true"),
-        Column("seconds", "class-seconds" if notes else "seconds", "number", "s", "down", 1),
-        Column("share", "of the class-seconds" if notes else "of the windows", "number", direction="down"),
+        Column("seconds", "class-seconds" if overlap else "seconds", "number", "s", "down", 1),
+        Column("share", "of the class-seconds" if overlap else "of the windows", "number", direction="down"),
         Column("kind", "kind"),
     )
     rows = []
@@ -148,7 +152,7 @@ def pairs(runs: Sequence[Run]) -> Table | None:
         for seconds, fp, fn in sorted(spent, reverse=True):
             if seconds > 0:
                 rows.append({**_system(runs, run), **_pair(seconds, fp, fn, float(class_seconds(total)))})
-    return Table("pairs", f"events: wrong time by pairs{_of(runs)}", columns, tuple(rows), notes)
+    return Table("pairs", f"events: wrong time by pairs{_of(runs)}", columns, tuple(rows))
 
 
 def _pair(seconds: float, fp: str, fn: str, whole: float) -> dict[str, Cell]:
@@ -172,7 +176,7 @@ def confusion(run: Run) -> View | None:
     np.add.at(seconds, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["seconds"])
     data = {"labels": list(labels), "predicted": list(labels), "counts": np.round(seconds, 3).tolist()}
     title = f"events: seconds of each class by what was returned, {run.system}"
-    return View("confusion", title, "matrix", data, overlap_notes([run]))
+    return View("confusion", title, "matrix", data)
 
 
 def _plain(value: float | None, why: str) -> Cell:
@@ -262,10 +266,10 @@ def per_case(runs: Sequence[Run]) -> Table:
     listed = [
         {**_system(runs, run), **rows[run.system][case]} for case in cases for run in runs if case in rows[run.system]
     ]
-    notes = overlap_notes(runs)
+    notes: tuple[str, ...] = ()
     if len(listed) > IN_ORDER:
         listed.sort(key=lambda row: row["right"].value if isinstance(row["right"].value, float) else -1.0)
-        notes = ("the worst first", *notes)
+        notes = ("the worst first",)
     return Table("cases", f"events: by recording{_of(runs)}", columns, tuple(listed), notes)
 
 
