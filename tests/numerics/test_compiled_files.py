@@ -6,6 +6,7 @@ machine code after that other file was changed. ``onepass`` calls into others, a
 
 import importlib
 import pkgutil
+from pathlib import Path
 from types import ModuleType
 
 import numba.core.dispatcher
@@ -19,7 +20,7 @@ GUARDED = {"gnomon.numerics.onepass"}
 def modules():
     found = pkgutil.walk_packages(gnomon.__path__, "gnomon.")
     texts = {one.name: importlib.util.find_spec(one.name).origin for one in found if ".cli." not in one.name}
-    return sorted(name for name, path in texts.items() if "compiling import" in open(path).read())
+    return sorted(name for name, path in texts.items() if "compiling import" in Path(path).read_text())
 
 
 def called(function):
