@@ -99,14 +99,15 @@ def identity_of_object(named: Any, *, path: Path | None = None, module: str = ""
     """
     if path is not None:
         return f"{named.__qualname__}:{graph([path]).identity}"
-    modules = list(dict.fromkeys(filter(None, (named.__module__, module))))
-    found = [_source_of(name) for name in modules]
-    for name, code in zip(modules, found, strict=True):
-        if isinstance(code, str) and code.startswith(_NO_SOURCE) and name not in sys.stdlib_module_names:
-            raise InputError(
-                f"{named.__qualname__}: {name} has no source file, so that results of other code could not be told "
-                "from its own; put it into a file and give file.py:Class"
-            )
+    found = [_source_of(named.__module__)]
+    if found[0] == f"{_NO_SOURCE}{named.__module__}" and named.__module__ not in sys.stdlib_module_names:
+        raise InputError(
+            f"{named.__qualname__}: {named.__module__} has no source file, so that results of other code could not be "
+            "told from its own; put it into a file and give file.py:Class"
+        )
+    if module not in ("", named.__module__):  # one that is not found there was loaded from a file of the working folder
+        found += [code for code in [_source_of(module)] if code != f"{_NO_SOURCE}{module}"]
+    for code in found:
         if isinstance(code, Code):
             _check_unchanged(code)
     return ":".join([named.__qualname__, *(code.identity if isinstance(code, Code) else code for code in found)])
