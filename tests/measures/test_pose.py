@@ -206,7 +206,7 @@ def test_fault_units_guessed_silently():
     declared = evaluate(truth * 1000, prediction * 1000, unit="mm")
     assert declared["mpjpe"] == pytest.approx(metres["mpjpe"])
     assert declared["pck"] == metres["pck"]
-    with pytest.raises(InputError, match="times as large.*not in one unit"):
+    with pytest.raises(InputError, match=r"times as large.*not in one unit"):
         evaluate(truth, prediction * 1000)
     with pytest.raises(InputError, match="check unit='mm'"):
         evaluate(truth, prediction, unit="mm")
