@@ -204,7 +204,7 @@ def test_a_module_that_does_not_exist_has_an_identity():
 
 @pytest.mark.parametrize("module", CELLS)
 def test_all_own_modules_that_are_imported_with_a_cell_are_in_its_graph(module):
-    """Python itself says which modules importing a cell loads; the graph, read from the text, has all of them."""
+    """Python itself says which modules importing a cell loads; the graph, read from the source, has all of them."""
     program = f"import sys, {module}\nprint(*(n for n in sys.modules if n.partition('.')[0] == 'gnomon'))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     loaded = {Path(*name.split(".")).as_posix() for name in done.stdout.split()}
