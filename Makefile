@@ -66,6 +66,8 @@ lint: $(VENV)/test.stamp
 
 test: lint
 	# Peers have an environment of their own: make test-parity, a part of make test-slow.
+	# Once, and not in each of the processes that tests start, where Python is told not to write compiled files.
+	$(BIN)/python -m compileall -q src
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --ignore=tests/parity -m "not slow and not install and not browser and not training and not kill"
 
 test-slow: $(VENV)/test.stamp

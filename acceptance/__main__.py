@@ -15,7 +15,7 @@ LAST = ("installed_wheel", "followed_pages", "fresh_clone")
 def main() -> int:
     known = sorted(path.stem for path in HERE.glob("*.py") if not path.stem.startswith("_"))
     known = [
-        name for name in known if name not in LAST and name not in ("browsing", "cluster", "support", "toys")
+        name for name in known if name not in LAST and name not in ("browsing", "cluster", "hostile", "support", "toys")
     ] + list(LAST)
     chosen = sys.argv[1:] or known
     unknown = [name for name in chosen if name not in known]

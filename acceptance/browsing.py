@@ -3,6 +3,7 @@
 import contextlib
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -57,12 +58,22 @@ class Served:
         lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
         return next(int(line.split()[1]) / 1000 for line in lines if line.startswith("VmHWM"))
 
+    def descriptors(self) -> int:
+        """Return how many files and connections it has open."""
+        return len(os.listdir(f"/proc/{self.process}/fd"))
+
 
 @contextlib.contextmanager
-def served(folder: Path, *more: str) -> Iterator[Served]:
-    """Serve a folder of runs on any free port of loopback."""
+def served(folder: Path, *more: str, descriptors: int | None = None) -> Iterator[Served]:
+    """Serve a folder of runs on any free port of loopback; the process may have so many descriptors."""
+
+    def limit() -> None:
+        if descriptors is not None:
+            hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+            resource.setrlimit(resource.RLIMIT_NOFILE, (descriptors, hard))
+
     command = [str(Path(sys.executable).parent / "gnomon"), "serve", "--runs", str(folder), "--port", "0", *more]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=limit)
     assert process.stderr is not None
     try:
         line = process.stderr.readline()

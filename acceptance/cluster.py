@@ -16,8 +16,9 @@ DASK = (sys.executable, "-m", "distributed.cli.dask_scheduler"), (sys.executable
 class Programs:
     """A scheduler and its workers; each can be killed and started again."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.file = folder, folder / "scheduler.json"
+    def __init__(self, folder: Path, certificates: tuple[str, ...] = ()) -> None:
+        """Keep files in a folder; options that name certificates make it a cluster with TLS."""
+        self.folder, self.file, self.certificates = folder, folder / "scheduler.json", certificates
         self.port = 0
         self.scheduler: subprocess.Popen[bytes] | None = None
         self.workers: list[subprocess.Popen[bytes]] = []
@@ -39,6 +40,7 @@ class Programs:
             "--no-dashboard",
             "--scheduler-file",
             str(self.file),
+            *(("--protocol", "tls", *self.certificates) if self.certificates else ()),
         ]
         self.scheduler = self._program(DASK[0], options, "scheduler", self.folder)
         until = time.monotonic() + SECONDS
@@ -57,8 +59,9 @@ class Programs:
         self.started += 1
         own = self.folder / f"worker{self.started}"
         own.mkdir()
-        options = [f"tcp://{self.address}", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
-        options += ["--local-directory", str(own), *more]
+        scheme = "tls" if self.certificates else "tcp"
+        options = [f"{scheme}://{self.address}", "--no-nanny", "--nthreads", "1", "--no-dashboard"]
+        options += ["--local-directory", str(own), *self.certificates, *more]
         worker = self._program(DASK[1], options, f"worker{self.started}", cwd or self.folder)
         self.workers.append(worker)
         return worker
@@ -78,9 +81,9 @@ class Programs:
 
 
 @contextlib.contextmanager
-def programs(folder: Path, workers: int = 3) -> Iterator[Programs]:
+def programs(folder: Path, workers: int = 3, certificates: tuple[str, ...] = ()) -> Iterator[Programs]:
     """Start a scheduler and workers; all are stopped at the end."""
-    found = Programs(folder)
+    found = Programs(folder, certificates)
     try:
         found.start_scheduler()
         for _ in range(workers):

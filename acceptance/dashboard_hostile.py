@@ -1,17 +1,23 @@
-"""A hostile run directory neither breaks the dashboard nor runs in its pages, and nothing outside is shown."""
+"""A hostile run directory neither breaks the dashboard nor runs in its pages, and nothing outside is shown.
 
+Hostile clients do not stop it either: those that hold connections and send half a request, or follow what is under way.
+"""
+
+import contextlib
 import io
 import itertools
 import json
 import os
 import shutil
+import socket
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 import zipfile
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 
@@ -20,6 +26,8 @@ from acceptance.browsing import chromium, served
 from acceptance.support import Promise
 
 SCRIPT = "<script>window.ran=1</script><img src=x onerror=window.ran=1>\"'><svg onload=window.ran=1>"
+CLIENTS, DESCRIPTORS = 300, 128
+"""Clients that hold a connection, and the descriptors of the server that they hold it to."""
 SECRET = "the-content-of-a-file-outside"
 TRAVERSALS = (
     "/run/../../secret.json",
@@ -136,6 +144,35 @@ def asked(address: str) -> tuple[int, bytes]:
         return error.code, error.read()
 
 
+def besiege(folder: Path, promise: Promise) -> None:
+    """Hold connections to a server that may have few descriptors, ask for a page, and see what it keeps."""
+    with served(folder, descriptors=DESCRIPTORS) as server:
+        asked(server.address)
+        time.sleep(5)  # what it loads beside the first page is loaded
+        idle, port = server.descriptors(), urlsplit(server.address).port
+        assert port is not None
+        host = f"Host: 127.0.0.1:{port}".encode()
+        kinds = {
+            "that send nothing": b"",
+            "with half a head": b"GET / HTTP/1.1\r\n" + host + b"\r\nX-Slow: ",
+            "that follow what is under way": b"GET /live HTTP/1.1\r\n" + host + b"\r\n\r\n",
+        }
+        for kind, sent in kinds.items():
+            with contextlib.ExitStack() as held:
+                for _ in range(CLIENTS):
+                    client = held.enter_context(socket.create_connection(("127.0.0.1", port), 10))
+                    client.sendall(sent)
+                begun = time.monotonic()
+                code, _ = asked(server.address)
+                promise.at_most(f"s to the list behind {CLIENTS} clients {kind} ({code})", time.monotonic() - begun, 5)
+                promise.figure("it is answered", code, "200", code == 200)
+                promise.at_most(f"of {DESCRIPTORS} descriptors in use", server.descriptors(), DESCRIPTORS * 3 // 4)
+            until = time.monotonic() + 30
+            while server.descriptors() > idle and time.monotonic() < until:
+                time.sleep(0.2)
+            promise.at_most("descriptors when they have left", server.descriptors(), idle)
+
+
 def main() -> None:
     promise = Promise()
     with tempfile.TemporaryDirectory() as temporary, chromium() as browser:
@@ -193,6 +230,7 @@ def main() -> None:
         promise.figure("the list is still answered", alive, "200", alive == 200)
         after = sorted(path.as_posix() for path in root.rglob("*"))
         promise.figure("files written into the folder", len(set(after) - set(before)), "0", after == before)
+        besiege(root, promise)
     promise.close()
 
 

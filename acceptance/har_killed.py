@@ -27,7 +27,7 @@ MODELS = os.environ.get("GNOMON_ACCEPT_SYSTEMS", "limubert,crosshar,moment,tsfm,
 
 def command(root: Path, out: Path) -> list[str]:
     words = ["run", "har", "--data-root", str(root), "--train", "dsads,wisdm", "--test", "motionsense"]
-    words += ["--systems", MODELS, "--metrics", "zs-closed,sup-10", "--profile", "smoke", "--out", str(out), "--json"]
+    words += ["--systems", MODELS, "--tasks", "zs-closed,sup-10", "--profile", "smoke", "--out", str(out), "--json"]
     return [sys.executable, "-m", "gnomon", *words]
 
 

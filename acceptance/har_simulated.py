@@ -70,7 +70,7 @@ def for_real(promise: Promise, folder: Path) -> None:
     gnomon("simulate", "har", str(root), "--datasets", "dsads,wisdm", "--subjects", "8", "--minutes", "6")
     (root / "motionsense.zip").symlink_to(Path(data) / "har" / "motionsense-subjects-01-10.zip")
     names = ("--data-root", str(root), "--train", "dsads,wisdm", "--test", "motionsense")
-    given = ("--systems", "majority,random_forest", "--metrics", "zs-open,zs-closed", "--out", str(folder / "real"))
+    given = ("--systems", "majority,random_forest", "--tasks", "zs-open,zs-closed", "--out", str(folder / "real"))
     runs = json.loads(gnomon("run", "har", *names, *given, "--json"))["runs"]
     for metric in ("zs-open", "zs-closed"):
         floor, own = (

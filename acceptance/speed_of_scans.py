@@ -24,13 +24,13 @@ POINTS, MANY = 110_000, 5_000_000
 DETECT = """
 import json, resource, sys, time
 import numpy as np
-from gnomon.suites.change.systems import make
+from gnomon.suites.change.systems import SYSTEMS
 
 reference, comparison = (np.load(path) for path in sys.argv[1:3])
 times = []
 for _ in range(int(sys.argv[3])):
     start = time.process_time()
-    found = make("multi_stage").detect(reference, comparison)
+    found = SYSTEMS.make("multi_stage").detect(reference, comparison)
     times.append(time.process_time() - start)
 peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 print(json.dumps({"cpu_s": times, "peak_mb": peak, "boxes": len(found.boxes), "seconds": found.seconds}))

@@ -29,7 +29,7 @@ SUITES = {
     ),
     "har": (
         ["simulate", "har", "data", "--subjects", "2", "--minutes", "1", "--datasets", "uci_har,motionsense"],
-        ["run", "har", "--data-root", "data", "--systems", "nearest_mean", "--metrics", "zs-closed"],
+        ["run", "har", "--data-root", "data", "--systems", "nearest_mean", "--tasks", "zs-closed"],
         "intake/numbers.py",
     ),
     "change": (

@@ -40,7 +40,7 @@ def main() -> None:
         promise.figure("people", len(truth), str(PEOPLE), len(truth) == PEOPLE)
         promise.figure("findings of training on test data", len(findings), "0", not findings)
         for measure in MEASURES:
-            shown = json.loads(gnomon("compare", runs, "--measure", measure, "--json"))
+            shown = json.loads(gnomon("compare", runs, "--metrics", measure, "--json"))
             (row,) = shown["tables"][0]["rows"]
             scores = {run["system"]: {s["name"]: s["value"] for s in run["scores"]}[measure] for run in found["runs"]}
             text = f"{measure}: {row['a']['value']} {max(scores.values()):.3f}, other {min(scores.values()):.3f}"

@@ -98,7 +98,7 @@ def main() -> None:
         root = Path(temporary) / "data"
         write(root, "few", "train", 3000, 1, rng)
         write(root, "many", "test", WINDOWS, FILES, rng)
-        options = ["--systems", "majority,nearest_mean", "--metrics", "zs-closed", "--variant", "strict"]
+        options = ["--systems", "majority,nearest_mean", "--tasks", "zs-closed", "--variant", "strict"]
         options += ["--profile", "paper", "--seeds", "1", "--train", "few", "--test", "many", "--executor", "inline"]
         command = [sys.executable, "-m", "gnomon", "run", "har", "--data-root", str(root), *options, "--out", "runs"]
         code, peak, minutes = measured(command, Path(temporary))

@@ -91,7 +91,7 @@ def write_windows(folder: Path, n: int) -> list[str]:
                 ([metric] * size, [dataset] * size, ids, names[truth], subject.astype(str), recordings, said)
             )
     *own, said = (np.concatenate([np.asarray(part) for part in parts]) for parts in zip(*columns, strict=True))
-    heads = ("metric", "dataset", "id", "label", "subject", "recording")
+    heads = ("task", "dataset", "id", "label", "subject", "recording")
     write_csv(folder / "truth.csv", dict(zip(heads, own, strict=True)))
     order = rng.permutation(len(said))
     mixed = {name: column[order] for name, column in zip(heads[:3], own, strict=False)}
@@ -155,7 +155,8 @@ def write_annotation(path: Path, rng: np.random.Generator, frames: int) -> None:
     with h5py.File(path, "w") as file:
         file["video/device_timestamp"] = stamps.astype("S16")
         for name, shape in sizes.items():
-            file[name] = rng.standard_normal(shape, np.float32) * np.float32(0.1)  # bodies of human size, that stay
+            spread = np.float32(0.01 if name.startswith("hand") else 0.1)  # bodies of human size, that stay
+            file[name] = rng.standard_normal(shape, np.float32) * spread
         file["full_body_mocap/contacts"] = rng.random((frames, 21), np.float32)
         file["slam/quat_wxyz"] = np.tile([1.0, 0.0, 0.0, 0.0], (frames, 1))
         file["imu/keyframe_indices"] = np.arange(frames) * 10
@@ -210,10 +211,10 @@ def answers_to(
     import tempfile
 
     from gnomon.suites.episode import layout
-    from gnomon.suites.episode.predictions import read_truth
     from gnomon.suites.episode.tasks.declared import TASKS
     from gnomon.suites.episode.tasks.sampling import build
     from gnomon.suites.episode.tasks.splitting import TEST
+    from gnomon.suites.episode.unread import read_truth
 
     columns: dict[str, list[str]] = {"task": [], "sample": [], "label": []}
     with tempfile.TemporaryDirectory(dir=folder) as held:

@@ -123,7 +123,7 @@ def write_windows(folder: Path, number: int, size: int) -> int:
     said, order = guesses(rng, truth, len(ACTIVITIES)), rng.permutation(size)
     names, person = pa.array(ACTIVITIES), f"{number + 1}"
     ids = pa.array([f"{person}/{row}" for row in range(size)])
-    same = {"metric": "zs-closed", "dataset": "motionsense"}
+    same = {"task": "zs-closed", "dataset": "motionsense"}
     whole = {name: pa.repeat(pa.scalar(value), size) for name, value in (*same.items(), ("subject", person))}
     recordings = pa.array([f"{person}/{name}" for name in ACTIVITIES]).take(pa.array(truth))
     paths = sides(folder, number, ".parquet")

@@ -1,8 +1,11 @@
 """Settings and builders that several test files share."""
 
+import atexit
 import dataclasses
 import os
 import shutil
+import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +15,10 @@ from hypothesis import settings
 
 # Before anything imports numba: kernels are compiled once for all test processes.
 os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).resolve().parent.parent / ".numba_cache"))
+
+if "XDG_STATE_HOME" not in os.environ:  # tests sign with a key of their own, not with that of whoever runs them
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="gnomon-tests-")
+    atexit.register(shutil.rmtree, os.environ["XDG_STATE_HOME"], ignore_errors=True)
 
 settings.register_profile("ci", deadline=None, derandomize=True)
 settings.load_profile("ci")
@@ -104,6 +111,32 @@ def opened(chromium_process):
         context.close()
     for _, watch in made:
         watch.check()
+
+
+@pytest.fixture(scope="module")
+def in_this_process():
+    """Have the systems of a test file run in this process, unless an executor or limits are given.
+
+    By default, systems that are not gnomon's own are imported in another process first, and run in worker processes:
+    that takes seconds, and is tested in tests/engine/test_foreign_systems.py and wherever a process ends.
+    """
+    from gnomon.core import loading
+    from gnomon.engine import job
+
+    chosen = job.chosen
+
+    def spared(plan, executor, workers):
+        found = chosen(plan, executor, workers)
+        limited = any(node.limits.seconds is not None or node.limits.memory_bytes is not None for node in plan)
+        spare = executor == "auto" and any(node.foreign for node in plan) and not limited
+        return "inline" if spare else found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(job, "chosen", spared)
+        patch.setattr(loading, "_check_survived", lambda name, where, what: None)
+        # Python takes the compiled file where a source file of the same size was written anew within a second.
+        patch.setattr(sys, "dont_write_bytecode", True)
+        yield
 
 
 @pytest.fixture

@@ -191,7 +191,7 @@ def test_run_har_on_an_archive(web, cache, tmp_path):
     simulate(SimpleNamespace(directory=str(folder), subjects=2, minutes=1.0, datasets=("uci_har,motionsense",), seed=0))
     archive = Path(shutil.make_archive(str(tmp_path / "har"), "zip", folder))
     url = web.put("/har.zip", archive.read_bytes(), "1")
-    asked = {"systems": "majority", "metrics": "zs-open", "profile": "smoke", "executor": "inline"}
+    asked = {"systems": "majority", "tasks": "zs-open", "profile": "smoke", "executor": "inline"}
     by_path = gnomon.run("har", data_root=str(archive), out=str(tmp_path / "a"), **asked)
     by_url = gnomon.run("har", data_root=url, out=str(tmp_path / "b"), **asked)
     same(by_path, by_url, cache, url)

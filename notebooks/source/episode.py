@@ -55,7 +55,7 @@ score = minimal.find("macro_f1[transition_detection]")
 
 # %%
 guessed = next(run for run in strict if run.manifest["system"] == "random")
-gnomon.compare(minimal, guessed, measures="macro_f1[transition_detection]")
+gnomon.compare(minimal, guessed, metrics="macro_f1[transition_detection]")
 
 # %% [markdown]
 # ## What leaked, by variant

@@ -57,7 +57,7 @@ score = next(run for run in result.runs if run.system == "hmm-walker").find("tim
 # Eight people are few. The last column of the second table says how large a difference would have to be to be found.
 
 # %%
-gnomon.compare(result, measures="time_macro_f1", against="hmm-walker")
+gnomon.compare(result, metrics="time_macro_f1", against="hmm-walker")
 
 # %% [markdown]
 # ## Did anything leak?

@@ -51,7 +51,7 @@ result.to_frame("slices")[["slice", "system", "n", "groups", "macro_f1", "macro_
 # intervals above suggest.
 
 # %%
-gnomon.compare(result, measures=("macro_f1", "accuracy"))
+gnomon.compare(result, metrics=("macro_f1", "accuracy"))
 
 # %% [markdown]
 # ## Fit and test systems here

@@ -56,7 +56,7 @@ result.to_frame("parts")[["system", "translation", "rotation", "shape"]].round(2
 
 # %%
 strict = tuple(run for run in result.runs if run.manifest["protocol"]["variant"] == "strict")
-gnomon.compare(*strict, measures=("mpjpe", "pa_mpjpe"))
+gnomon.compare(*strict, metrics=("mpjpe", "pa_mpjpe"))
 
 # %% [markdown]
 # ## What the audit says

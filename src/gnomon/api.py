@@ -23,8 +23,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from gnomon.core.measure import Measure
-    from gnomon.runs.run import Run
+    from gnomon.runs.comparison import Asked
+    from gnomon.runs.run import Evaluation, Run
     from gnomon.runs.verify import Check
+
+PLANNED = "a run with these options"
+"""How messages name runs that are not made yet."""
 
 
 @dataclass(frozen=True)
@@ -178,9 +182,11 @@ def runs_of_verb(
 ) -> tuple[list[Run], dict[str, str]]:
     """Do a verb as :func:`perform` does; return its runs, and the cells that are missing with the reason.
 
-    ``purpose`` is called before the work, with the measures that the runs will have (none where the suite does not
-    declare them). It may refuse; what it returns (plain data) is recorded with the options of the runs.
+    ``purpose`` is called before the work, with the measures that the runs will have, the chosen ones first (none where
+    the suite does not declare them). It may refuse; what it returns (plain data) is recorded with the options of the
+    runs.
     """
+    from gnomon.core.metric_choice import available, check_metrics, choose, load_metrics
     from gnomon.engine.job import Job, work
     from gnomon.inference.intervals import Plan
     from gnomon.intake import remote, unread
@@ -191,16 +197,18 @@ def runs_of_verb(
     clock = Clock()
     action = registry.suite(suite).verb(verb)
     options: Any = opt.build(action.options, given)
+    check_targets(action.options, options)
     if options.out != "none":
         usable(Path(options.out))
-    check_targets(action.options, options)
+    metrics = load_metrics(options.metrics)
     options = remote.resolved(options, stream)
     # What a user's classes print while work is planned and put together must not mix with a result.
     quiet = contextlib.redirect_stdout(sys.stderr)
     with remote.named(), quiet, unread.collecting() as notes, _scratch(options) as options:
         handed = action.load()(options)
-        declared = handed.measures if isinstance(handed, Job) else handed[0].protocol.measures if handed else ()
-        recorded = purpose(declared) if purpose else {}
+        declared = handed.measures if isinstance(handed, Job) else _all_measures(handed)
+        check_metrics(metrics, declared, PLANNED)
+        recorded = purpose(choose(metrics, declared, PLANNED).metrics if declared else ()) if purpose else {}
         missing: dict[str, str] = {}
         if isinstance(handed, Job):
             outcome = work(handed.plan, options, stream=stream)
@@ -209,20 +217,25 @@ def runs_of_verb(
     plan = Plan(options.interval, options.level, options.resamples, options.seed)
     asked = {"asked": {name: opt.plain(value) for name, value in given.items()}, **recorded}
     runs = []
+    every = _all_measures(handed)
     for evaluation in handed:
         findings, facts = unread.with_finding(evaluation.findings, evaluation.facts, notes, evaluation.system)
-        run = _addressed(make(replace(evaluation, findings=findings, facts=facts), plan, clock, asked))
+        chosen = available(metrics, evaluation.protocol.measures, every)
+        run = _addressed(make(replace(evaluation, findings=findings, facts=facts), plan, clock, asked, chosen))
         runs.append(run if options.out == "none" else publish(run, options.out))
     return runs, remote.recorded(missing)
+
+
+def _all_measures(evaluations: Sequence[Evaluation]) -> tuple[Measure, ...]:
+    """Return the measures of several evaluations, each name once."""
+    return tuple({m.name: m for one in evaluations for m in one.protocol.measures}.values())
 
 
 def _addressed(run: Run) -> Run:
     """Let a run speak of addresses where its data came from some, and not of the copies that were read."""
     from gnomon.intake.remote import recorded
 
-    findings = tuple(
-        replace(finding, **{**recorded(finding.record()), "claims": finding.claims}) for finding in run.findings
-    )
+    findings = tuple(replace(finding, **recorded(finding.record())) for finding in run.findings)
     return replace(run, manifest=recorded(run.manifest), coverage=recorded(run.coverage), findings=findings)
 
 
@@ -282,7 +295,7 @@ def _compared(first: Table | View, runs: Sequence[Run]) -> list[Table | View]:
 
 def compare(
     *runs: Any,
-    measures: str | Sequence[str] = (),
+    metrics: Any = (),
     against: str = "",
     all_pairs: bool = False,
     common: bool = False,
@@ -295,8 +308,8 @@ def compare(
     ----------
     runs
         Run directories, folders of runs, or results in memory; a run that is given twice counts once.
-    measures
-        Names of measures; default: the headline.
+    metrics
+        Names of metrics, or your own (:mod:`gnomon.core.metric_choice`); default: the first that the runs show.
     against
         Compare every system with this one instead of the best.
     all_pairs
@@ -323,19 +336,30 @@ def compare(
     --------
     >>> truth = {"id": range(6), "label": list("aabbab"), "group": list("xyzxyz")}
     >>> systems = {"good": {"id": range(6), "label": list("aabbab")}, "poor": {"id": range(6), "label": list("ababab")}}
-    >>> found = compare(score("labels", truth, systems), measures="accuracy")
+    >>> found = compare(score("labels", truth, systems), metrics="accuracy")
     >>> row = found.tables["comparison"].rows[0]
     >>> row["a"].value, row["b"].value, round(row["difference"].value, 3), row["p"].value
     ('good', 'poor', 0.333, 0.5)
     """
-    from gnomon.runs.alignment import distinct
-    from gnomon.runs.comparison import Asked, compare_runs, comparison_table
-    from gnomon.runs.grounds import with_audits
+    from gnomon.runs.comparison import Asked
+    from gnomon.runs.run import raise_as_damage
 
-    loaded = with_audits(distinct([run for item in runs for run in _runs_of(item)]))
-    asked = Asked((measures,) if isinstance(measures, str) else tuple(measures), against, all_pairs, common, ragged)
     if ragged not in ("error", "dash") or (ragged == "dash" and over != "datasets"):
         raise InputError(f"ragged: expected error, or dash where datasets are compared over, but got {ragged!r}")
+    if over not in ("", "datasets", "seeds"):
+        raise InputError(f"over: expected datasets or seeds, but got {over!r}")
+    given = [run for item in runs for run in _runs_of(item)]
+    with raise_as_damage([run.path for run in given if run.path]):
+        given, names = choose_metrics(given, metrics)
+        return _compare_loaded(given, Asked(names, against, all_pairs, common, ragged), over)
+
+
+def _compare_loaded(given: Sequence[Run], asked: Asked, over: str) -> Result:
+    from gnomon.runs.alignment import distinct
+    from gnomon.runs.comparison import compare_runs, comparison_table
+    from gnomon.runs.grounds import with_audits
+
+    loaded = with_audits(distinct(given))
     if over == "datasets":
         from gnomon.runs.datasets import compare_datasets
 
@@ -344,8 +368,6 @@ def compare(
         from gnomon.runs.seeds import compare_seeds
 
         return Result(tuple(loaded), tuple(compare_seeds(loaded, asked)))
-    if over:
-        raise InputError(f"over: expected datasets or seeds, but got {over!r}")
     from gnomon.runs.effects import effects_table
     from gnomon.runs.tables import claims, part_of
     from gnomon.runs.variants import name_by_id
@@ -422,12 +444,29 @@ def verify(*runs: str | os.PathLike[str]) -> list[Check]:
     return [replace(check, run=os.fspath(folder)) for folder in folders for check in verify_run(folder)]
 
 
-def load(*runs: Any) -> Result:
-    """Read runs back (run directories, or folders of runs) and make their tables."""
+def load(*runs: Any, metrics: Any = ()) -> Result:
+    """Read runs back (run directories, or folders of runs) and make their tables; ``metrics`` chooses their columns."""
+    from gnomon.runs.run import raise_as_damage
+
     loaded = [run for item in runs for run in _runs_of(item)]
     if not loaded:
         raise InputError("no run given: give run directories, or a folder of runs")
-    return present(loaded)
+    with raise_as_damage([run.path for run in loaded if run.path]):
+        return present(choose_metrics(loaded, metrics)[0])
+
+
+def choose_metrics(runs: Sequence[Run], metrics: Any) -> tuple[list[Run], tuple[str, ...]]:
+    """Choose the metrics of runs; return them, and the names of what was chosen."""
+    from gnomon.core.metric_choice import available, load_metrics
+    from gnomon.runs.run import metrics_of, with_metrics
+
+    asked = load_metrics(metrics)
+    if not asked:
+        return list(runs), ()
+    known = [metrics_of(run, asked) for run in runs]
+    every = tuple({metric.name: metric for own in known for metric in own}.values())
+    found = [with_metrics(run, available(asked, own, every)) for run, own in zip(runs, known, strict=True)]
+    return found, tuple(dict.fromkeys(name for run in found for name in run.chosen))
 
 
 def find_runs(folder: str | os.PathLike[str]) -> list[Path]:

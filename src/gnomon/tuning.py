@@ -18,6 +18,7 @@ from gnomon.api import Result, runs_of_verb
 from gnomon.core import grids, registry
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
+from gnomon.core.metric_choice import split_names
 from gnomon.core.partition import TEST, VAL, shares
 from gnomon.core.suite import Suite, Tuning, load
 from gnomon.core.systems import Spec, Value, checked, split
@@ -63,12 +64,12 @@ class Subject:
         Options that are `fixed` are not the user's to give; `purpose` sees the measures before the work, and returns
         what is recorded with the runs.
         """
-        given = {**self.given, self.tuning.systems: tuple(spec.text for spec in specs), **fixed}
+        given = {**self.given, self.tuning.option: tuple(spec.text for spec in specs), **fixed}
         runs, missing = runs_of_verb(self.suite.name, "run", given, stream, purpose)
         return {str(run.manifest["system"]): run for run in runs}, missing
 
 
-def search(suite: str, *, grid: Mapping[str, Any], metric: str, random: int = 0, **options: Any) -> Result:
+def search(suite: str, *, grid: Mapping[str, Any], metrics: Any, random: int = 0, **options: Any) -> Result:
     """Search a system's parameters on the validation part.
 
     Parameters
@@ -78,8 +79,8 @@ def search(suite: str, *, grid: Mapping[str, Any], metric: str, random: int = 0,
     grid
         Values by parameter: ``{"threshold": (0.5, 0.9)}``; with `random` also ranges, as ``"0.1..2"`` or
         ``"0.1..2:log"``.
-    metric
-        Name of the measure that decides; its direction says what is better.
+    metrics
+        Names of metrics; the first decides, and its direction says what is better.
     random
         How many settings are drawn at random from the grid; 0 tries every combination.
     options
@@ -92,10 +93,10 @@ def search(suite: str, *, grid: Mapping[str, Any], metric: str, random: int = 0,
         ``extra["search"]`` the winner, every arm, and the command that tests the winner on the test part.
     """
     axes = {key: grids.axis(key, values) for key, values in grid.items()}
-    return perform_search(suite, options, axes, metric, random).require_scored()
+    return perform_search(suite, {**options, "metrics": metrics}, axes, random).require_scored()
 
 
-def ablate(suite: str, *, without: str | Sequence[str], metric: str = "", **options: Any) -> Result:
+def ablate(suite: str, *, without: str | Sequence[str], **options: Any) -> Result:
     """Switch off parts of a system, one at a time.
 
     Parameters
@@ -104,20 +105,17 @@ def ablate(suite: str, *, without: str | Sequence[str], metric: str = "", **opti
         Name of a suite whose systems have parameters, for example ``events``.
     without
         Parameters that are true or false, and true in the full system.
-    metric
-        Name of the measure that is shown; default: the headline.
     options
-        Any option of ``gnomon run SUITE`` with underscores, with exactly one system.
+        Any option of ``gnomon run SUITE`` with underscores, with exactly one system; the first of ``metrics`` is shown.
     """
     switches = (without,) if isinstance(without, str) else without
-    return perform_ablation(suite, options, switches, metric).require_scored()
+    return perform_ablation(suite, options, switches).require_scored()
 
 
 def perform_search(
     suite: str,
     given: Mapping[str, Any],
     axes: Mapping[str, grids.Axis],
-    metric: str,
     random: int = 0,
     stream: IO[str] | None = None,
 ) -> Result:
@@ -127,8 +125,10 @@ def perform_search(
     subject = _subject(suite, given)
     if subject.tuning.part in given:
         raise InputError(f"search works on the part {VAL!r} alone: leave out the option {subject.tuning.part!r}")
+    if not split_names(given.get("metrics")):
+        raise InputError("a search needs a metric that decides: give --metrics NAME")
     specs = _arms(subject, axes, random)
-    asked = {"metric": metric, "part": VAL, "grid": grids.described(axes), "random": random, "arms": len(specs)}
+    asked = {"part": VAL, "grid": grids.described(axes), "random": random, "arms": len(specs)}
     found, missing = _searched(subject, specs, axes, asked, stream)
     shown, findings = items(found)
     winner = None if found.winner is None else str(found.winner.run.manifest["system"])
@@ -179,16 +179,15 @@ def _searched(
     stream: IO[str] | None,
 ) -> tuple[Search, dict[str, str]]:
     """Run every arm on the validation part."""
-    from gnomon.core.measure import find_measure
     from gnomon.runs.arms import Arm, with_same_gaps
     from gnomon.runs.searching import Search
 
     with _kept(subject) as store:
         fixed = {**_unseen(subject), subject.tuning.part: VAL, "store": store}
         runs, missing = subject.runs(
-            specs, stream, fixed, lambda measures: {"search": {**asked, "metric": _named(measures, asked["metric"])}}
+            specs, stream, fixed, lambda measures: {"search": {**asked, "metric": _deciding(subject, measures)}}
         )
-    measure = find_measure(runs[specs[0].text].measures, asked["metric"])
+    measure = runs[specs[0].text].measures[0]
     arms = [
         Arm(f"arm {number}", runs[spec.text], _setting(subject, spec, axes), number == 1)
         for number, spec in enumerate(specs, start=1)
@@ -196,11 +195,22 @@ def _searched(
     return Search(with_same_gaps(arms), measure, VAL), missing
 
 
-def _named(measures: Sequence[Measure], metric: str) -> str:
-    """Return the name of the measure that was asked for, or what was asked where no measures are declared."""
-    from gnomon.core.measure import find_measure
+def _deciding(subject: Subject, measures: Sequence[Measure]) -> str:
+    """Return the name of the metric that decides: the first of the runs; as it was given where none are declared.
 
-    return find_measure(measures, metric, "a run with these options").name if measures else metric
+    A signed error is refused, since a lower one is not a better one.
+    """
+    asked = split_names(subject.given.get("metrics"))
+    if not measures:
+        return str(asked[0]) if asked else ""
+    found = measures[0]
+    if not found.direction:
+        able = sorted((measure for measure in measures if measure.direction), key=lambda one: one.unit != found.unit)
+        raise InputError(
+            f"{found.name} is a signed error, of which neither higher nor lower is better: it cannot decide between "
+            f"settings; choose another metric{f', for example {able[0].name}' if able else ''}"
+        )
+    return found.name
 
 
 def _unseen(subject: Subject) -> dict[str, int]:
@@ -210,10 +220,9 @@ def _unseen(subject: Subject) -> dict[str, int]:
 
 
 def perform_ablation(
-    suite: str, given: Mapping[str, Any], without: Sequence[str], metric: str = "", stream: IO[str] | None = None
+    suite: str, given: Mapping[str, Any], without: Sequence[str], stream: IO[str] | None = None
 ) -> Result:
     """Do an ablation; progress goes to ``stream``."""
-    from gnomon.core.measure import find_measure
     from gnomon.runs.ablation import FULL, Ablation, items
     from gnomon.runs.arms import Arm, with_same_gaps
 
@@ -225,13 +234,12 @@ def perform_ablation(
         specs,
         stream,
         {},
-        lambda measures: {"ablation": {"without": switches, "metric": metric and _named(measures, metric)}},
+        lambda measures: {"ablation": {"without": switches, "metric": _deciding(subject, measures)}},
     )
     full, *others = (runs[spec.text] for spec in specs)
     arms = [Arm(f"w/o {name}", run, {name: False}) for name, run in zip(switches, others, strict=True)]
     whole, *parts = with_same_gaps([Arm(FULL, full, default=True), *arms])
-    measure = find_measure(full.measures, metric) if metric else full.measures[0]
-    ablation = Ablation(whole, tuple(parts), measure)
+    ablation = Ablation(whole, tuple(parts), full.measures[0])
     shown, findings = items(ablation)
     rows = [_trial(arm, arm.value(ablation.measure)) for arm in (ablation.full, *ablation.arms)]
     record = {"without": switches, "metric": ablation.measure.name, "trials": rows}
@@ -245,7 +253,7 @@ def _subject(name: str, given: Mapping[str, Any]) -> Subject:
     if tuning is None:
         able = [other for other, found in sorted(registry.suites().items()) if found.tuning]
         raise InputError(f"the systems of suite {name!r} have no parameters; those of {some(able)} have")
-    option = tuning.systems
+    option = tuning.option
     listed = given.get(option, ())
     specs = split([listed] if isinstance(listed, str) else [os.fspath(item) for item in listed])
     if len(specs) != 1:
@@ -255,7 +263,7 @@ def _subject(name: str, given: Mapping[str, Any]) -> Subject:
     built: Any = opt.build(suite.verb("run").options, {**given, option: (specs[0].text,)})
     if getattr(built, "variant", "") == "both":
         raise InputError("variant 'both' gives two runs per arm: choose one with --variant")
-    known = load(tuning.parameters)(specs[0].name)
+    known = load(tuning.systems).parameters(specs[0].name)
     return Subject(suite, tuning, checked(specs[0], known), known, given)
 
 
@@ -311,7 +319,7 @@ def _command(subject: Subject, systems: Sequence[str]) -> str:
     """Return the command that tests systems on the test part; nothing where it is empty or an option is in memory."""
     if not _held_out(subject):
         return ""
-    chosen = {**subject.given, subject.tuning.systems: tuple(systems), subject.tuning.part: TEST}
+    chosen = {**subject.given, subject.tuning.option: tuple(systems), subject.tuning.part: TEST}
     words = ["gnomon", "run", subject.suite.name]
     arguments: list[str] = []
     for parameter in opt.parameters(subject.suite.verb("run").options):

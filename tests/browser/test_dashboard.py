@@ -9,6 +9,9 @@ from pathlib import Path
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+from acceptance.browsing import served
+
+from gnomon import score
 
 from .conftest import gnomon
 
@@ -147,6 +150,34 @@ def test_runs_together_and_compared(page, dashboard, suite):
     drawn(page)
     fits(page)
     shoot(page, f"compare-{suite}")
+    page.set_viewport_size({"width": 360, "height": 800})
+    for address in ("compare", "together"):
+        page.goto(f"{dashboard}/{address}?{together(keys)}")
+        drawn(page)
+        fits(page)
+
+
+def test_long_names_make_no_page_wider_than_a_narrow_window(opened, tmp_path):
+    """Choices of systems and metrics are as wide as their longest name, unless they are kept inside the window."""
+    ids, groups = [str(row) for row in range(60)], [str(row // 10) for row in range(60)]
+    truth = {"id": ids, "label": ["ab"[row % 2] for row in range(60)], "group": groups}
+    given = {
+        f"{word} system with a hard gate, several sensors and a name of many words": {
+            "id": ids,
+            "label": ["ab"[row % 2] if row % step else "a" for row in range(60)],
+        }
+        for word, step in (("strong", 7), ("weak", 3), ("weakest", 2))
+    }
+    score("labels", truth, given, out=os.fspath(tmp_path))
+    page = opened("narrow", False)
+    page.set_viewport_size({"width": 360, "height": 800})
+    with served(tmp_path) as server:
+        keys = keys_of(page, server.address, "labels")
+        for address in (f"compare?{together(keys)}", f"together?{together(keys)}", f"run/{quote(keys[0])}", ""):
+            page.goto(f"{server.address}/{address}")
+            drawn(page)
+            fits(page)
+        page.goto("about:blank")  # nothing is listened to when the server ends
 
 
 def test_tables_can_be_downloaded(page, dashboard):
@@ -175,8 +206,8 @@ def test_the_board_of_har(opened, dashboard, size, dark):
     keys = alike(page, dashboard, "har")
     page.goto(f"{dashboard}/board?{together(keys)}")
     drawn(page)
-    page.locator("select[name=metric]").select_option("sup-10")
-    page.wait_for_url(re.compile("metric=sup-10"))
+    page.locator("select[name=task]").select_option("sup-10")
+    page.wait_for_url(re.compile("task=sup-10"))
     page.locator("select[name=dataset]").select_option("realworld")
     page.wait_for_url(re.compile("dataset=realworld"))
     text = page.locator("main").inner_text()
@@ -187,7 +218,7 @@ def test_the_board_of_har(opened, dashboard, size, dark):
     shoot(page, f"board-har-{size}")
     address = page.url
     page.goto(address)
-    assert page.locator("select[name=metric]").input_value() == "sup-10"
+    assert page.locator("select[name=task]").input_value() == "sup-10"
 
 
 @pytest.mark.parametrize("suite", KINDS)

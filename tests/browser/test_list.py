@@ -91,23 +91,23 @@ def test_a_page_that_the_browser_kept_agrees_too(page, dashboard):
     page.evaluate(KEPT)
     assert page.evaluate(CHOICE) == TWO
     page.goto(f"{dashboard}/board?{together(alike(page, dashboard, 'har'))}")
-    before = page.locator("select[name=metric]").input_value()
-    page.evaluate("document.querySelector('select[name=metric]').value = 'sup-10'")
+    before = page.locator("select[name=task]").input_value()
+    page.evaluate("document.querySelector('select[name=task]').value = 'sup-10'")
     page.evaluate("localStorage.setItem('gnomon-theme', 'dark')")
     page.evaluate(KEPT)
-    assert page.locator("select[name=metric]").input_value() == before
+    assert page.locator("select[name=task]").input_value() == before
     assert page.locator("#theme").inner_text() == "Theme: dark"
 
 
 def test_choices_of_a_board_and_a_comparison_show_what_the_page_shows_after_back(page, dashboard):
     page.goto(f"{dashboard}/board?{together(alike(page, dashboard, 'har'))}")
-    before = page.locator("select[name=metric]").input_value()
-    page.locator("select[name=metric]").select_option("sup-10")
-    page.wait_for_url(re.compile("metric=sup-10"))
+    before = page.locator("select[name=task]").input_value()
+    page.locator("select[name=task]").select_option("sup-10")
+    page.wait_for_url(re.compile("task=sup-10"))
     page.go_back()
     settled(page)
-    assert "metric=" not in page.url
-    assert page.locator("select[name=metric]").input_value() == before
+    assert "task=" not in page.url
+    assert page.locator("select[name=task]").input_value() == before
     page.goto(f"{dashboard}/compare?{together(alike(page, dashboard, 'labels'))}")
     before = page.locator("select[name=measure]").input_value()
     page.locator("select[name=measure]").select_option("accuracy")

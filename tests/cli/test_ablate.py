@@ -8,6 +8,8 @@ import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SOURCE = """
 class Parts:
     '''Finds the first event with `first`, the second with `second`; `idle` does nothing; `needed` is needed.'''
@@ -41,7 +43,7 @@ def data(tmp_path):
 
 
 def ablate(data, without, system="Parts", **more):
-    given = {"recognizers": f"{data / 'parts.py'}:{system}", "out": "none", "metric": "any_overlap_recall"}
+    given = {"recognizers": f"{data / 'parts.py'}:{system}", "out": "none", "metrics": "any_overlap_recall"}
     truth = [str(data / f"{subject}.json") for subject in SUBJECTS]
     return gnomon.ablate("events", without=without, **{**given, "truth": truth, **more})
 
@@ -109,18 +111,23 @@ def test_a_recording_that_every_configuration_lacks_leaves_the_others_to_be_comp
 
 
 def test_a_measure_in_seconds_differs_in_seconds(data):
-    table = ablate(data, "first", metric="serious_error").tables["ablation"]
+    table = ablate(data, "first", metrics="serious_error").tables["ablation"]
     assert {column.key: column.unit for column in table.columns}["difference"] == "points"
-    table = ablate(data, "first", metric="onset_error").tables["ablation"]
+    table = ablate(data, "first", metrics="onset_error").tables["ablation"]
     assert {column.key: column.unit for column in table.columns}["difference"] == "s"
 
 
+def test_a_signed_error_does_not_decide(data):
+    with pytest.raises(InputError, match=r"first_onset_error_median is a signed error.* for example onset_error"):
+        ablate(data, "first", metrics="first_onset_error_median")
+
+
 def test_parts_headline_and_record(data):
-    result = ablate(data, "first", metric="", part="val", split="34/33/33")
+    result = ablate(data, "first", metrics="", part="val", split="34/33/33")
     run = result.runs[0]
     assert run.roster.ids == run.roster.groups
     assert len(run.roster.ids) == 2
-    assert run.manifest["options"]["ablation"] == {"without": ["first"], "metric": ""}
+    assert run.manifest["options"]["ablation"] == {"without": ["first"], "metric": "event_macro_f1"}
     assert result.record()["ablation"]["metric"] == "event_macro_f1"
     assert "on the val part" in result.tables["ablation"].title
 
@@ -136,7 +143,7 @@ def test_the_table_for_a_paper_is_had_from_the_command_line(data, capsys):
     truth = [str(data / f"{subject}.json") for subject in SUBJECTS]
     base = ["ablate", "events", "--recognizers", f"{data / 'parts.py'}:Parts", "--out", "none", "--format", "latex"]
     with pytest.raises(SystemExit) as left:
-        main([*base, "--without", "first", "--metric", "any_overlap_recall", *truth])
+        main([*base, "--without", "first", "--metrics", "any_overlap_recall", *truth])
     out = capsys.readouterr().out
     assert left.value.code == 0
     assert out.startswith(r"\begin{table}")
@@ -164,7 +171,7 @@ def test_the_command_line(data, capsys):
     truth = [str(data / f"{subject}.json") for subject in SUBJECTS]
     base = ["ablate", "events", "--recognizers", f"{data / 'parts.py'}:Parts", "--out", str(data / "runs")]
     with pytest.raises(SystemExit) as left:
-        main([*base, "--without", "first", "--without", "second", "--metric", "any_overlap_recall", *truth])
+        main([*base, "--without", "first", "--without", "second", "--metrics", "any_overlap_recall", *truth])
     captured = capsys.readouterr()
     assert left.value.code == 0
     assert "w/o first" in captured.out
@@ -178,5 +185,5 @@ def test_the_command_line(data, capsys):
 
 def test_a_wrong_metric_is_refused_before_any_work(data, tmp_path):
     with pytest.raises(InputError, match="no measure 'beauty' in a run with these options"):
-        ablate(data, ("first",), metric="beauty", out=tmp_path / "runs")
+        ablate(data, ("first",), metrics="beauty", out=tmp_path / "runs")
     assert not (tmp_path / "runs" / "store").exists()

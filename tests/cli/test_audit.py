@@ -6,6 +6,8 @@ import pytest
 
 from gnomon.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 RECOGNISERS = """
 class Learner:
     '''Learns the smallest value inside of true stretches, then returns what reaches it.'''

@@ -114,6 +114,7 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
         (("score", "labels", "--thruth", "t.csv"), "Did you mean '--truth'? (see 'gnomon score labels --help')"),
         (("score", "skeleton", "--truth", "t.npz"), "holds the true joints and cameras beside the predicted ones"),
         (("score", "skeleton", "--predictions", "p.npz"), "No such option '--predictions': give --pred-file FILE"),
+        (("run", "events", "--truth", "t.json"), "No such option '--truth': truth files are given without an option"),
         (("run", "labels", "--predictions", "p.csv"), "'gnomon score' scores predictions made elsewhere"),
         (("run", "skeleton", "--arms", "2"), "No such option '--arms'. (see 'gnomon run skeleton --help')"),
         (
@@ -198,13 +199,13 @@ def test_help_names_every_format(capsys):
 
 
 def test_compare(capsys, runs):
-    code, out, _ = call(capsys, "compare", *runs, "--measure", "accuracy", "--measure", "kappa", "--json")
+    code, out, _ = call(capsys, "compare", *runs, "--metrics", "accuracy", "--metrics", "kappa", "--json")
     assert code == 0
     assert [row["measure"]["value"] for row in json.loads(out)["tables"][0]["rows"]] == ["accuracy", "kappa"]
     code, _, err = call(capsys, "compare", runs[0])
     assert code == 2
     assert "at least two" in err
-    code, _, err = call(capsys, "compare", *runs, "--measure", "beauty")
+    code, _, err = call(capsys, "compare", *runs, "--metrics", "beauty")
     assert code == 2
     assert "beauty" in err
 

@@ -49,7 +49,7 @@ def tables(out):
 
 
 def test_both_tables_are_printed(capsys, score):
-    code, out, _ = call(capsys, "compare", score("d", 8, SYSTEMS), "--measure", "accuracy")
+    code, out, _ = call(capsys, "compare", score("d", 8, SYSTEMS), "--metrics", "accuracy")
     assert code == 0
     for words in (
         "paired comparison",
@@ -79,7 +79,7 @@ def test_tables_for_a_paper_and_a_browser(capsys, score, tmp_path):
 
 def test_machine_output_has_both_tables(capsys, score):
     folder = score("d", 8, SYSTEMS)
-    code, out, _ = call(capsys, "compare", folder, "--measure", "accuracy", "--json")
+    code, out, _ = call(capsys, "compare", folder, "--metrics", "accuracy", "--json")
     found = tables(out)
     assert code == 0
     assert list(found) == ["comparison", "effects"]
@@ -138,7 +138,7 @@ def test_partial_runs_are_compared_on_common_cases(capsys, score):
 
 def test_over_datasets(capsys, score):
     folders = [score(name, groups, SYSTEMS) for name, groups in (("lab", 8), ("home", 9))]
-    code, out, _ = call(capsys, "compare", "--over", "datasets", *folders, "--measure", "accuracy")
+    code, out, _ = call(capsys, "compare", "--over", "datasets", *folders, "--metrics", "accuracy")
     assert code == 0
     for words in (
         "3 systems on 2 datasets",
@@ -149,7 +149,7 @@ def test_over_datasets(capsys, score):
         "mean rank",
     ):
         assert words in out
-    _, out, _ = call(capsys, "compare", "--over", "datasets", *folders, "--measure", "accuracy", "--json")
+    _, out, _ = call(capsys, "compare", "--over", "datasets", *folders, "--metrics", "accuracy", "--json")
     found = tables(out)
     assert list(found) == ["datasets", "comparison", "friedman", "ranks"]
     row = found["datasets"]["rows"][0]

@@ -13,6 +13,8 @@ from gnomon.core.partition import parts, shares
 from gnomon.suites.events import parts as chosen_parts
 from gnomon.tuning import perform_search
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SUBJECTS = [f"s{n:02d}" for n in range(1, 13)]
 SPLIT = "50/25/25"
 SPY = """
@@ -90,7 +92,7 @@ def options(data, name="Plain", grid=(1.5, 3.0, 5.0), **more):
         "split": SPLIT,
         "out": str(data / "runs"),
         "grid": {"level": grid},
-        "metric": "any_overlap_recall",
+        "metrics": "any_overlap_recall",
     }
     return {**given, **more}
 
@@ -246,7 +248,7 @@ def test_arms_that_do_nothing_are_named(data):
 
 def test_a_failed_arm_is_listed_with_the_reason_and_the_others_go_on(data, capsys):
     code, out, _ = call(
-        capsys, *command_line(data, "--grid", "level=-1,1.5", "--metric", "any_overlap_recall", "--retries", 0)
+        capsys, *command_line(data, "--grid", "level=-1,1.5", "--metrics", "any_overlap_recall", "--retries", 0)
     )
     assert code == 1
     assert "undefined (failed)" in out
@@ -267,14 +269,14 @@ def test_a_failed_default_leaves_a_winner_without_comparison(data):
     asked = {"recognizers": f"{data / 'spy.py'}:Plain@level=-1", "retries": 0}
     with pytest.raises(NothingScoredError, match=r"level=-1.0': all 3 cells failed; the first: ValueError"):
         search(data, grid=(-2.0,), **asked)
-    given = {name: value for name, value in options(data, **asked).items() if name not in ("grid", "metric")}
-    everything = perform_search("events", given, {"level": grids.axis("level", (-2.0,))}, "any_overlap_recall")
+    given = {name: value for name, value in options(data, **asked).items() if name != "grid"}
+    everything = perform_search("events", given, {"level": grids.axis("level", (-2.0,))})
     assert everything.record()["search"]["winner"] is None
     assert any("no arm has a score" in note for note in everything.tables["search"].notes)
 
 
 def test_a_measure_that_is_better_when_lower(data):
-    result = search(data, metric="serious_error")
+    result = search(data, metrics="serious_error")
     assert result.record()["search"]["winner"].endswith("@level=1.5")
     rows = result.tables["search"].rows
     assert [row["best"].value for row in rows] == pytest.approx([0.2, 0.0, 0.0])
@@ -304,7 +306,7 @@ def test_nothing_is_kept_with_out_none(data, tmp_path):
 
 def test_json_is_alone_on_stdout(data, capsys):
     code, out, err = call(
-        capsys, *command_line(data, "--grid", "level=1.5,5", "--metric", "any_overlap_recall", "--json")
+        capsys, *command_line(data, "--grid", "level=1.5,5", "--metrics", "any_overlap_recall", "--json")
     )
     record = json.loads(out)
     assert code == 0
@@ -317,17 +319,17 @@ def test_json_is_alone_on_stdout(data, capsys):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--metric", "any_overlap_recall"), "--grid"),
-        (("--grid", "level=1"), "--metric"),
-        (("--grid", "level=1", "--metric", "beauty"), "no measure 'beauty' in a run with these options"),
-        (("--grid", "depth=1", "--metric", "any_overlap_recall"), "has no parameter 'depth'; it has 'level'"),
-        (("--grid", "level=deep", "--metric", "any_overlap_recall"), "expected a number"),
-        (("--grid", "level", "--metric", "any_overlap_recall"), "expected key=a,b,c"),
-        (("--grid", "level=1..2", "--metric", "any_overlap_recall"), "a range needs --random"),
-        (("--grid", "level=1,2", "--random", "3", "--metric", "any_overlap_recall"), "has only 2 arms"),
-        (("--grid", "level=1", "--metric", "any_overlap_recall", "--part", "test"), "No such option '--part'"),
-        (("--grid", "level=1", "--metric", "any_overlap_recall", "--variant", "both"), "two runs per arm"),
-        (("--grid", "level=1", "--metric", "x", "--recognizers", "threshold-walker"), "exactly one system"),
+        (("--metrics", "any_overlap_recall"), "--grid"),
+        (("--grid", "level=1"), "--metrics"),
+        (("--grid", "level=1", "--metrics", "beauty"), "no measure 'beauty' in a run with these options"),
+        (("--grid", "depth=1", "--metrics", "any_overlap_recall"), "has no parameter 'depth'; it has 'level'"),
+        (("--grid", "level=deep", "--metrics", "any_overlap_recall"), "expected a number"),
+        (("--grid", "level", "--metrics", "any_overlap_recall"), "expected key=a,b,c"),
+        (("--grid", "level=1..2", "--metrics", "any_overlap_recall"), "a range needs --random"),
+        (("--grid", "level=1,2", "--random", "3", "--metrics", "any_overlap_recall"), "has only 2 arms"),
+        (("--grid", "level=1", "--metrics", "any_overlap_recall", "--part", "test"), "No such option '--part'"),
+        (("--grid", "level=1", "--metrics", "any_overlap_recall", "--variant", "both"), "two runs per arm"),
+        (("--grid", "level=1", "--metrics", "x", "--recognizers", "threshold-walker"), "exactly one system"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(data, capsys, more, words):
@@ -340,11 +342,13 @@ def test_bad_input_is_one_line_and_exit_2(data, capsys, more, words):
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        (("--metric", "macro_f1"), "no measure 'macro_f1'"),
-        (("--metric", "any_overlap_recall", "--output", "taken/table.txt"), "--output taken/table.txt: cannot be"),
-        (("--metric", "any_overlap_recall", "--export-perfboard", "."), "--export-perfboard .: is a folder"),
-        (("--metric", "any_overlap_recall", "--store", "taken"), "--store taken: is a file"),
-        (("--metric", "any_overlap_recall", "--slice", "moon"), "no tag 'moon'"),
+        (("--metrics", "macro_f1"), "no measure 'macro_f1'"),
+        (("--metrics", "first_onset_error_median"), "is a signed error, of which neither higher nor lower is better"),
+        (("--metrics", "first onset error p90"), "choose another metric, for example onset_error"),
+        (("--metrics", "any_overlap_recall", "--output", "taken/table.txt"), "--output taken/table.txt: cannot be"),
+        (("--metrics", "any_overlap_recall", "--export-perfboard", "."), "--export-perfboard .: is a folder"),
+        (("--metrics", "any_overlap_recall", "--store", "taken"), "--store taken: is a file"),
+        (("--metrics", "any_overlap_recall", "--slice", "moon"), "no tag 'moon'"),
     ],
 )
 def test_what_cannot_be_done_is_refused_before_any_arm_runs(data, capsys, monkeypatch, more, words):
@@ -357,7 +361,7 @@ def test_what_cannot_be_done_is_refused_before_any_arm_runs(data, capsys, monkey
 
 
 def test_a_metric_may_be_given_as_tables_print_it(data):
-    found = search(data, grid=(1.5, 5.0), metric="Any-overlap RECALL")
+    found = search(data, grid=(1.5, 5.0), metrics="Any-overlap RECALL")
     assert found.extra["search"]["metric"] == "any_overlap_recall"
     assert {run.manifest["options"]["search"]["metric"] for run in found.runs} == {"any_overlap_recall"}
 
@@ -377,7 +381,7 @@ def test_a_suite_without_parameters_says_so(capsys):
 
 
 def test_tables_for_a_paper_are_written_to_a_file(data, capsys):
-    more = ("--grid", "level=1.5,5", "--metric", "any_overlap_recall", "--format", "latex", "--output", data / "t.tex")
+    more = ("--grid", "level=1.5,5", "--metrics", "any_overlap_recall", "--format", "latex", "--output", data / "t.tex")
     code, out, err = call(capsys, *command_line(data, *more))
     assert (code, out) == (0, "")
     assert f"wrote {data / 't.tex'}" in err
@@ -385,7 +389,7 @@ def test_tables_for_a_paper_are_written_to_a_file(data, capsys):
 
 
 def test_without_a_test_part_no_command_is_given(data, capsys):
-    more = ("--grid", "level=1.5,5", "--metric", "any_overlap_recall", "--split", "50/50/0")
+    more = ("--grid", "level=1.5,5", "--metrics", "any_overlap_recall", "--split", "50/50/0")
     code, out, _ = call(capsys, *command_line(data, *more))
     assert code == 0
     assert "--part test" not in out
@@ -399,7 +403,7 @@ def test_exactly_one_system_is_asked_for(tmp_path, capsys, verb):
     _, out, _ = call(capsys, verb, "labels", "--help")
     assert "majority" not in out
     assert f"The one system to {verb}" in " ".join(out.split())
-    own = ("--grid", "shrinkage=1", "--metric", "macro_f1") if verb == "search" else ("--without", "scaling")
+    own = ("--grid", "shrinkage=1", "--metrics", "macro_f1") if verb == "search" else ("--without", "scaling")
     code, _, err = call(capsys, verb, "labels", "--truth", tmp_path / "t.csv", *own)
     assert code == 2
     assert "Missing option '--systems'" in err
@@ -416,7 +420,7 @@ def test_no_system_in_python_is_said(data):
 def test_labels_can_be_searched(tmp_path, capsys):
     call(capsys, "simulate", "labels", tmp_path / "d", "--groups", 20, "--rows", 30)
     base = ("--truth", tmp_path / "d" / "truth.csv", "--systems", "nearest_mean", "--out", tmp_path / "runs")
-    grid = ("--grid", "shrinkage=0,1", "--grid", "scaling=true,false", "--metric", "macro_f1")
+    grid = ("--grid", "shrinkage=0,1", "--grid", "scaling=true,false", "--metrics", "macro_f1")
     code, out, _ = call(capsys, "search", "labels", *base, *grid, "--json")
     record = json.loads(out)
     assert code == 0

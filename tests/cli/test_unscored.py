@@ -10,6 +10,8 @@ from gnomon.cli.main import main
 from gnomon.core.errors import NothingScoredError
 from gnomon.suites.skeleton.files import write
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SYSTEM = """
 class Fails:
     def __init__(self, *, careful=True):
@@ -100,7 +102,7 @@ def test_labels_whose_cells_all_fail(capsys, tmp_path, labels):
 def test_search_and_ablation_whose_arms_all_fail(capsys, labels):
     truth, system = labels
     given = ["labels", "--truth", truth, "--systems", system, "--out", "none"]
-    code, _, err = call(capsys, "search", *given, "--grid", "careful=true,false", "--metric", "accuracy")
+    code, _, err = call(capsys, "search", *given, "--grid", "careful=true,false", "--metrics", "accuracy")
     assert code == 1
     assert "Fails': its only cell failed; the first: RuntimeError: boom" in last(err)[0]
     code, _, err = call(capsys, "ablate", *given, "--without", "careful")
@@ -134,6 +136,21 @@ def test_a_comparison_of_runs_without_cases(capsys, tmp_path, skeletons):
     assert last(err)[0].startswith("gnomon: no case was scored of 'a': ")
 
 
+@pytest.mark.parametrize("command", [("report",), ("report", "--json"), ("audit",), ("audit", "--json"), ("compare",)])
+def test_stored_runs_whose_cells_all_failed(capsys, tmp_path, labels, command):
+    truth, system = labels
+    call(capsys, "run", "labels", "--truth", truth, "--systems", f"{system},majority", "--out", tmp_path / "runs")
+    code, _, err = call(capsys, *command, tmp_path / "runs")
+    assert code == 1
+    (line,) = last(err)
+    assert line.startswith(
+        f"gnomon: no case was scored of {system!r}: all 5 cells failed; the first: RuntimeError: boom"
+    )
+    scored = next(path for path in (tmp_path / "runs").iterdir() if "majority" in path.name)
+    if command[0] != "compare":
+        assert call(capsys, *command, scored)[0] in (0, None)
+
+
 def test_python_raises_where_nothing_was_scored_and_keeps_what_was_computed(tmp_path, labels):
     truth, system = labels
     with pytest.raises(NothingScoredError, match=r"all 5 cells failed; the first: RuntimeError: boom"):
@@ -146,7 +163,7 @@ def test_python_raises_where_nothing_was_scored_and_keeps_what_was_computed(tmp_
         gnomon.ablate("labels", truth=str(truth), systems=system, without="careful", out="none")
     with pytest.raises(NothingScoredError):
         gnomon.search(
-            "labels", truth=str(truth), systems=system, grid={"careful": [False]}, metric="accuracy", out="none"
+            "labels", truth=str(truth), systems=system, grid={"careful": [False]}, metrics="accuracy", out="none"
         )
 
 

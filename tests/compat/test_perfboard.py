@@ -15,6 +15,8 @@ import gnomon
 from gnomon.compat import perfboard
 from gnomon.core.loading import find_class
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "perfboard"
 COMMAND = [sys.executable, "-P", "-c", "from gnomon.compat.perfboard import main; main()"]
@@ -132,7 +134,7 @@ GOOD = "--recognizers=test/recognizers.py:Fixed"
         ([GOOD, "absent.json"], ["absent.json", "no such file"]),
         (["--recognizers=nowhere.Fixed", "test/truth.json"], ["nowhere", "cannot be imported"]),
         (["--recognizers=test.recognizers.Nobody", "test/truth.json"], ["process and detected and labels"]),
-        (["--recognizers=,", "test/truth.json"], ["no recogniser given"]),
+        (["--recognizers=,", "test/truth.json"], ["no recognizer given"]),
         ([GOOD, "--outpath=test", "test/truth.json"], ["is a folder"]),
         ([GOOD, "--outpath=test/raw.json/s.json", "test/truth.json"], ["no folder to write into"]),
     ],

@@ -4,10 +4,12 @@ import importlib
 import importlib.metadata
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 import pytest
 
+from gnomon.core import code_identity
 from gnomon.core.code_identity import files_imported_by, graph, identity_of, identity_of_object, version_of
 from gnomon.core.errors import InputError
 from gnomon.core.loading import find_class, source_identity
@@ -15,16 +17,16 @@ from gnomon.core.loading import find_class, source_identity
 SOURCE = Path(importlib.import_module("gnomon").__file__).parent
 CELLS = [
     "gnomon.suites.labels.cells",
-    "gnomon.suites.labels.shards",
+    "gnomon.suites.labels.scoring",
     "gnomon.suites.events.cells",
-    "gnomon.suites.events.shards",
+    "gnomon.suites.events.scoring",
     "gnomon.suites.har.cells",
-    "gnomon.suites.har.shards",
+    "gnomon.suites.har.scoring",
     "gnomon.suites.change.cells",
-    "gnomon.suites.change.shards",
+    "gnomon.suites.change.scoring",
     "gnomon.suites.episode.cells",
-    "gnomon.suites.episode.shards",
-    "gnomon.suites.skeleton.shards",
+    "gnomon.suites.episode.scoring",
+    "gnomon.suites.skeleton.scoring",
 ]
 
 
@@ -134,11 +136,64 @@ def test_version_of_a_package_whose_distribution_has_another_name():
     assert version_of("no_such_package") == "not installed"
 
 
-def test_a_class_of_an_installed_package_counts_by_version():
+def test_a_class_of_an_installed_package_counts_by_version_and_content():
     import sklearn.svm
 
     version = importlib.metadata.version("scikit-learn")
-    assert identity_of_object(sklearn.svm.SVC) == f"SVC:sklearn {version}"
+    assert identity_of_object(sklearn.svm.SVC).startswith(f"SVC:sklearn {version} ")
+
+
+def test_a_users_package_that_is_installed_again_under_the_same_version_is_other_code(tmp_path, monkeypatch):
+    monkeypatch.setattr(code_identity, "_INSTALLED", (tmp_path,))
+    monkeypatch.syspath_prepend(tmp_path)
+    write(
+        tmp_path, installed_one__in="", installed_one_in_model="class Model: ...\n", installed_one_in_layers="K = 1\n"
+    )
+    kind = importlib.import_module("installed_one.model").Model
+    before = identity_of_object(kind)
+    assert before.startswith("Model:installed_one not installed ")
+    write(tmp_path, installed_one_in_layers="K = 2\n")
+    code_identity._hash_package.cache_clear()  # as in the next process
+    assert identity_of_object(kind) != before
+
+
+def test_a_file_that_extends_the_path_counts_with_what_it_imports_from_there(tmp_path):
+    (tmp_path / "other").mkdir()
+    write(tmp_path / "other", extended_one="C = 1\n")
+    write(
+        tmp_path,
+        extends="import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'other'))\n"
+        "import extended_one\nclass Model:\n    def fit(self): return extended_one.C\n",
+    )
+    before = list(sys.path)
+    try:
+        kind = find_class(f"{tmp_path / 'extends.py'}:Model", ("fit",), "system", {})
+        first = source_identity(f"{tmp_path / 'extends.py'}:Model", kind)
+        write(tmp_path / "other", extended_one="C = 2\n")
+        assert source_identity(f"{tmp_path / 'extends.py'}:Model", kind) != first
+    finally:
+        sys.path[:] = before
+
+
+def test_compiled_modules_and_aliases_of_import_module_count(tmp_path):
+    suffix = EXTENSION_SUFFIXES[0]
+    (tmp_path / f"fast{suffix}").write_bytes(b"\x7fELF one")
+    write(tmp_path, root="import fast\nfrom importlib import import_module as im\nlazy = im('aliased')\n", aliased="")
+    code = graph([tmp_path / "root.py"])
+    before = code.identity
+    assert names(code) == {"root.py", f"fast{suffix}", "aliased.py"}
+    (tmp_path / f"fast{suffix}").write_bytes(b"\x7fELF two")
+    assert graph([tmp_path / "root.py"]).identity != before
+
+
+def test_a_compiled_file_that_python_could_not_write_is_no_proof_of_a_change(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    write(tmp_path, readonly_one="class Model: ...\n")
+    kind = importlib.import_module("readonly_one").Model
+    write(tmp_path, readonly_one="class Model:\n    K = 1\n")
+    monkeypatch.setattr(code_identity.os, "access", lambda path, mode: mode != code_identity.os.W_OK)
+    assert source_identity("readonly_one:Model", kind).startswith("Model:")
 
 
 def test_absolute_imports_of_the_users_own_package_count(tmp_path, monkeypatch):
@@ -221,10 +276,25 @@ def test_all_own_modules_that_are_imported_with_a_cell_are_in_its_graph(module):
         ("gnomon.suites.episode.cells:features", "suites/episode/_moving.py"),
         ("gnomon.suites.events.cells:recognise", "intake/documents.py"),
         ("gnomon.suites.labels.cells:prepare", "intake/delimited.py"),
-        ("gnomon.suites.skeleton.shards:tally", "numerics/procrustes.py"),
+        ("gnomon.suites.skeleton.scoring:tally", "numerics/procrustes.py"),
     ],
 )
 def test_readers_and_kernels_far_below_a_cell_count(function, reader):
     module = function.partition(":")[0]
     code = graph([SOURCE.parent.joinpath(*module.split(".")).with_suffix(".py")])
     assert f"gnomon/{reader}" in code.files
+
+
+def test_packages_of_another_folder_on_the_path_count_by_their_version(tmp_path, monkeypatch):
+    """As ``pip install --target`` and layered environments have them; their source is not followed."""
+    (tmp_path / "packages" / "other_library").mkdir(parents=True)
+    (tmp_path / "packages" / "other_library" / "__init__.py").write_text("import json\n")
+    metadata = tmp_path / "packages" / "other_library-2.5.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: other_library\nVersion: 2.5\n")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "own.py").write_text("import other_library\n")
+    monkeypatch.syspath_prepend(str(tmp_path / "packages"))
+    found = graph([tmp_path / "mine" / "own.py"])
+    assert list(found.files) == ["own.py"]
+    assert found.packages == {"other_library": "2.5"}

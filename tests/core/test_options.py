@@ -49,7 +49,7 @@ def test_inherited_parameters_come_last():
     class Own(ScoringOptions):
         truth: Annotated[str, Option("the truth")] = ""
 
-    assert list(by_name(Own)) == ["truth", "out", "seed", "interval", "level", "resamples"]
+    assert list(by_name(Own)) == ["truth", "out", "metrics", "seed", "interval", "level", "resamples"]
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,7 @@ def test_building_fills_in_defaults():
         ("many_names", ["a", "b"], ("a", "b")),
         ("many_names", Path("a") / "b", ("a/b",)),
         ("mode", Path("slow"), "slow"),
+        ("many_names", {"p": Path("a"), "q": "b", "k": 3}, ("p=a", "q=b", "k=3")),
         ("tables", {"id": [1]}, ({"id": [1]},)),
         ("tables", [{"id": [1]}, "x.csv"], ({"id": [1]}, "x.csv")),
         ("truth", {"id": [1]}, {"id": [1]}),
@@ -149,6 +150,13 @@ def test_values_are_kept_in_the_kind_of_the_field(name, given, kept):
         ("many_names", [1], "option 'many_names': expected str, but got 1"),
         ("many_names", 5, "expected str, but got 5"),
         ("flag", 1, "expected bool, but got 1"),
+        (
+            "many_names",
+            {"p": {"a": [1] * 9999}},
+            "path of a file or folder for 'p', but got a dict in memory; write it to",
+        ),
+        ("many_names", {"p": [1]}, "option 'many_names': expected the path .* for 'p', but got a list in memory"),
+        ("many_names", [["x"] * 9999], r"expected str, but got \['x', .{100,130}…$"),
     ],
 )
 def test_values_of_another_kind_are_refused(name, given, message):

@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from urllib.parse import quote, urlencode
 
 import pytest
+from acceptance import hostile
 
 from gnomon.dashboard.app import application
 
@@ -192,7 +193,6 @@ def test_names_in_a_hostile_manifest_are_text(made, tmp_path):
         b"null",
         b"[]",
         b'{"schema": "gnomon.run/1"}',
-        b'{"schema": "gnomon.run/9"}',
         b"\xff\xfe",
         b'{"a": 1e999}',
     ],
@@ -230,3 +230,17 @@ def test_damaged_exhibits_leave_the_run_readable(made, tmp_path):
     found = Client(application(tmp_path / "runs")).get(f"/run/{quote(victim.name)}")
     assert found.code == 200
     assert "The cases of this run cannot be looked at" in found.text
+
+
+@pytest.mark.parametrize("name", hostile.SMALL)
+def test_pages_of_hostile_runs_run_nothing_and_say_what_is_wrong(made, tmp_path, name):
+    good = next((made / "first").iterdir())
+    hostile.make_run(good, tmp_path, name)
+    shutil.copytree(good, tmp_path / "good" / good.name)
+    key, beside = hostile.place(tmp_path, name).relative_to(tmp_path).as_posix(), f"good/{good.name}"
+    own = Client(application(tmp_path))
+    for page in ("/", f"/run/{key}", f"/together?run={key}", f"/compare?run={beside}&run={key}", f"/case?run={key}"):
+        found = own.get(page)
+        assert found.code < 500, (page, found.text[-300:])
+        assert "window.ran" not in found.text
+    assert not list(tmp_path.rglob("executed"))

@@ -1,8 +1,6 @@
-"""The measure of one's own that a page adds to stored runs: against scikit-learn, and held to the laws of measures."""
+"""The metric of one's own that a page computes: against scikit-learn, and held to the laws of measures."""
 
 import importlib.util
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +35,11 @@ def given(labels, groups):
     return {"id": ids, "label": list(truth), "group": group}, {"id": ids, "label": list(said)}
 
 
-def test_it_is_what_scikit_learn_computes(example, labels):
+def test_it_is_what_scikit_learn_computes(labels):
     metrics = pytest.importorskip("sklearn.metrics")
     truth, said = given(labels, groups=12)
-    (run,) = gnomon.score("labels", truth, {"mine": said}).runs
-    found = example.scored(run, example.Matthews()).find("matthews")
+    (run,) = gnomon.score("labels", truth, {"mine": said}, metrics=f"{EXAMPLE}:Matthews").runs
+    found = run.find("matthews")
     assert found.value == pytest.approx(metrics.matthews_corrcoef(*labels), abs=1e-12)
     assert found.low < found.value < found.high
     assert found.groups == 12
@@ -49,8 +47,8 @@ def test_it_is_what_scikit_learn_computes(example, labels):
 
 def test_it_is_undefined_where_nothing_varies(example):
     truth, said = given((np.array(["a"] * 6), np.array(list("aabbab"))), groups=3)
-    (run,) = gnomon.score("labels", truth, {"mine": said}).runs
-    found = example.scored(run, example.Matthews()).find("matthews")
+    (run,) = gnomon.score("labels", truth, {"mine": said}, metrics=example.Matthews).runs
+    found = run.find("matthews")
     assert (found.value, found.why) == (None, "truth or prediction holds one class only")
 
 
@@ -58,10 +56,9 @@ def test_it_obeys_the_laws(example):
     assert [text for seed in range(50) for text in testing.check(example.Matthews(), seed)] == []
 
 
-def test_the_script_compares_stored_runs(labels, tmp_path):
+def test_stored_runs_are_compared_by_it(labels, tmp_path):
     truth, said = given(labels, groups=12)
     gnomon.score("labels", truth, {"mine": said, "perfect": truth}, out=str(tmp_path))
-    done = subprocess.run([sys.executable, str(EXAMPLE), str(tmp_path)], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    assert "paired comparison" in done.stdout
-    assert "perfect: 1.000 [undefined, undefined], 12 groups" in done.stdout
+    compared = gnomon.compare(tmp_path, metrics=f"{EXAMPLE}:Matthews").tables["comparison"].rows[0]
+    assert [compared[key].value for key in ("measure", "a", "b")] == ["matthews", "perfect", "mine"]
+    assert compared["difference"].value > 0

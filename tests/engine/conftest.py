@@ -11,7 +11,7 @@ from gnomon.engine.plan import Limits, Node
 
 TOYS = textwrap.dedent(
     '''
-    import os, signal, time
+    import os, shutil, signal, time
     from pathlib import Path
 
     def write(arguments, needs, out):
@@ -40,6 +40,24 @@ TOYS = textwrap.dedent(
                 os._exit(3)
             raise ValueError("first attempt")
         (out / "text").write_text("second attempt")
+
+    def write_once(arguments, needs, out):
+        if os.path.exists(arguments["marker"]):
+            raise ValueError("not again")
+        Path(arguments["marker"]).touch()
+        (out / "text").write_text("once")
+
+    def harm(arguments, needs, out):
+        """Remove or empty another result."""
+        shutil.rmtree(arguments["path"])
+        if arguments["how"] == "emptied":
+            os.mkdir(arguments["path"])
+            Path(arguments["path"], "seal.sha256").touch()
+        (out / "text").write_text("harmed")
+
+    def harm_and_fail(arguments, needs, out):
+        shutil.rmtree(arguments["path"])
+        (next(iter(needs.values())) / "text").read_text()
 
     def sleep(arguments, needs, out):
         time.sleep(arguments["seconds"])

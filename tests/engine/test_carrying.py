@@ -1,11 +1,16 @@
 """What a worker of a cluster does, without a cluster: processes that leave, faults of its machine, late results."""
 
 import errno
+import os
+import sys
 import time
+from contextlib import nullcontext
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from gnomon.core.errors import InputError
 from gnomon.engine import carrying, cluster
 from gnomon.engine.carrying import Carried, Hands, Task
 from gnomon.engine.plan import Limits, Plan
@@ -103,3 +108,55 @@ def test_an_artefact_that_nobody_reads_need_not_be_seen(node, tmp_path):
     schedule.take()
     found._settle(data, Carried(Reply(data.key, "done"), shared=True))
     assert data.key in schedule.done
+
+
+@pytest.mark.parametrize(
+    ("owner", "mode", "refused"),
+    [
+        (None, 0o700, False),
+        (None, 0o775, False),
+        (None, 0o777, True),
+        (None, 0o1777, False),
+        (65534, 0o755, True),
+    ],
+)
+def test_a_store_that_another_account_can_change_is_refused(tmp_path, owner, mode, refused):
+    folder = tmp_path / "space"
+    folder.mkdir()
+    folder.chmod(mode)
+    if owner is not None:
+        if os.geteuid():
+            pytest.skip("only the administrator can give a folder to another account")
+        os.chown(folder, owner, owner)
+    with pytest.raises(InputError, match="another account can put results there") if refused else nullcontext():
+        carrying.check_own(str(folder))
+
+
+def test_a_link_of_another_account_is_refused(tmp_path):
+    if os.geteuid():
+        pytest.skip("only the administrator can give a link to another account")
+    (tmp_path / "own").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "own")
+    carrying.check_own(str(tmp_path / "link"))
+    os.lchown(tmp_path / "link", 65534, 65534)
+    with pytest.raises(InputError, match="another account"):
+        carrying.check_own(str(tmp_path / "link"))
+
+
+def test_results_of_another_account_in_the_scratch_space_are_not_used(node, tmp_path, monkeypatch):
+    """The scratch space was there before, open to all, with a result of the very key in it."""
+    space = tmp_path / "dask-scratch-space"
+    (space / "worker-1").mkdir(parents=True)
+    space.chmod(0o777)
+    order = Order.of(node("a"))
+    with Store(space / carrying.STORE).draft(order.key) as out:
+        (out / "text").write_text("planted")
+    worker = SimpleNamespace(local_directory=str(space / "worker-1"))
+    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(get_worker=lambda: worker))
+    monkeypatch.setattr(carrying, "_wanted", lambda: lambda: True)
+    place = Place.here(Store(tmp_path / "far"))
+    found = carrying.carried(Task(order, Limits(), (), place, str(tmp_path / "nowhere"), ("**",), 1000))
+    assert found.reply.state == "error"
+    assert found.reply.bad_input
+    assert "start workers with --local-directory" in found.reply.error
+    assert not found.files

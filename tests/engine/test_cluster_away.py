@@ -52,7 +52,7 @@ def test_cells_of_a_command_that_is_gone_are_stopped(node, options, toys, tmp_pa
         executor, out = f"dask://{found.address}", tmp_path / "gone"
         command = _command(["-c", COMMAND], toys, executor, str(out), "300", stderr=subprocess.PIPE)
         try:
-            _wait(lambda: len(list((out / "store" / "drafts").glob("*"))) == 2)
+            _wait(lambda: len(list((out / "store" / "drafts").glob("*.lock"))) == 2)
             command.send_signal(how)
             command.communicate(timeout=30)
         finally:

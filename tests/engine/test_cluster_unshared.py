@@ -90,7 +90,7 @@ def test_a_part_of_several_files(options, two, unshared, tmp_path, monkeypatch, 
     fitted = replace(node("fit", kind="artefact"), function="fitting:fit", read=("facts",))
     assert work(Plan([fitted]), options(executor=f"dask://{two.address}")).complete
     names = sorted(path.name for path in Reading(tmp_path / "store").path(fitted.key).iterdir())
-    assert names == ["facts", "seal.sha256"]
+    assert names == ["facts", "result.json", "seal.sha256"]
 
 
 def test_afresh_is_once_in_every_store(node, options, two, unshared, tmp_path):

@@ -117,7 +117,7 @@ def test_change(tmp_path):
 @pytest.mark.slow
 def test_har(tmp_path):
     data = simulate(tmp_path, "har", "--subjects", "2", "--minutes", "1", "--datasets", "uci_har,motionsense")
-    check(observe(tmp_path, "run", "har", "--data-root", data, "--metrics", "zs-closed", "--systems", "random_forest"))
+    check(observe(tmp_path, "run", "har", "--data-root", data, "--tasks", "zs-closed", "--systems", "random_forest"))
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """Systems that are not gnomon's own, through the commands: one that ends its process, and one that writes anywhere."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -8,6 +9,8 @@ import pytest
 
 from gnomon.engine.job import chosen
 from gnomon.engine.plan import Limits, Node, Plan
+from gnomon.suites.change.options import SimulateOptions
+from gnomon.suites.change.simulate import simulate
 
 RECOGNIZERS = """
 import ctypes, os
@@ -33,6 +36,10 @@ class Crashes(Sound):
 class Starved(Sound):
     def detected(self, time_range=None):
         os.kill(os.getpid(), 9)
+
+class Forks(Sound):
+    def process(self, recs):
+        os.fork()
 
 class Picky(Sound):
     def process(self, recs):
@@ -97,11 +104,17 @@ def recordings(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("system", "cause"), [("Exits", "exit code 3"), ("Crashes", "killed by SIGSEGV"), ("Starved", "killed by SIGKILL")]
+    ("system", "cause", "more", "attempts"),
+    [
+        ("Exits", "exit code 3", (), "4 attempts"),
+        ("Crashes", "killed by SIGSEGV", ("--deaths", "0"), "1 attempt"),
+        ("Starved", "killed by SIGKILL", ("--deaths", "0"), "1 attempt"),
+    ],
 )
-def test_a_recognizer_that_ends_its_process_fails_alone(recordings, system, cause):
+def test_a_recognizer_that_ends_its_process_fails_alone(recordings, system, cause, more, attempts):
+    """It is tried again as often as is said, else three times: with every attempt, a worker starts."""
     systems = f"rec.py:{system},rec.py:Sound,never"
-    done = gnomon("run", "events", "one.json", "two.json", "--recognizers", systems, "--json", cwd=recordings)
+    done = gnomon("run", "events", "one.json", "two.json", "--recognizers", systems, "--json", *more, cwd=recordings)
     assert done.returncode == 1, done.stderr
     result = json.loads(done.stdout)
     assert {run["system"]: run["complete"] for run in result["runs"]} == {
@@ -110,7 +123,21 @@ def test_a_recognizer_that_ends_its_process_fails_alone(recordings, system, caus
         "never": True,
     }
     assert result["missing"] == {
-        f"rec.py:{system} {case}": f"its worker died ({cause}) (4 attempts)" for case in ("one", "two")
+        f"rec.py:{system} {case}": f"its worker died ({cause}) ({attempts})" for case in ("one", "two")
+    }
+
+
+@pytest.mark.parametrize("executor", ["auto", "inline"])
+def test_a_recognizer_that_forks_is_scored_once(recordings, executor):
+    done = gnomon(
+        *("run", "events", "one.json", "two.json", "--recognizers", "rec.py:Forks,rec.py:Sound", "--json"),
+        *("--executor", executor),
+        cwd=recordings,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {run["system"]: run["complete"] for run in json.loads(done.stdout)["runs"]} == {
+        "rec.py:Forks": True,
+        "rec.py:Sound": True,
     }
 
 
@@ -126,10 +153,10 @@ def test_a_labels_system_that_ends_its_process_fails_alone(tmp_path):
 
 
 def test_a_detector_whose_constructor_ends_its_process_fails_alone(tmp_path):
-    assert gnomon("template", "change", "scans", cwd=tmp_path).returncode == 0
+    simulate(SimulateOptions(directory=str(tmp_path / "rooms"), rooms=1, seed=3, points=2500, format="npz"))
     (tmp_path / "own.py").write_text(DETECTORS)
     systems = ("--systems", "own.py:Exits,nothing", "--part", "all", "--deaths", "0", "--json")
-    done = gnomon("run", "change", "--data-path", "scans/dataset", *systems, cwd=tmp_path)
+    done = gnomon("run", "change", "--data-path", "rooms", *systems, cwd=tmp_path)
     assert done.returncode == 1, done.stderr
     result = json.loads(done.stdout)
     assert {run["system"]: run["complete"] for run in result["runs"]} == {"own.py:Exits": False, "nothing": True}
@@ -137,7 +164,7 @@ def test_a_detector_whose_constructor_ends_its_process_fails_alone(tmp_path):
 
 def test_a_setting_that_ends_its_process_does_not_end_a_search(recordings):
     files = [f"{name}.json" for name in ("one", "two", "three", "four")]
-    asked = ("--recognizers", "rec.py:Picky", "--grid", "level=0.5,2", "--metric", "event_macro_f1")
+    asked = ("--recognizers", "rec.py:Picky", "--grid", "level=0.5,2", "--metrics", "event_macro_f1")
     parts = ("--split", "50/25/25", "--deaths", "0", "--json")
     done = gnomon("search", "events", *files, *asked, *parts, cwd=recordings)
     assert done.returncode == 1, done.stderr
@@ -146,7 +173,7 @@ def test_a_setting_that_ends_its_process_does_not_end_a_search(recordings):
     assert all("its worker died (exit code 3)" in why for why in result["missing"].values())
 
 
-@pytest.mark.parametrize("executor", ["auto", "inline", "processes"])
+@pytest.mark.parametrize("executor", ["auto", "inline", pytest.param("processes", marks=pytest.mark.slow)])
 def test_standard_output_holds_the_result_alone(recordings, executor):
     asked = ("--recognizers", "loud.py:Loud", "--executor", executor, "--json")
     done = gnomon("run", "events", "one.json", *asked, cwd=recordings)
@@ -165,13 +192,55 @@ def test_the_published_command_keeps_standard_output_too(recordings):
     assert "written" not in done.stdout
 
 
-@pytest.mark.parametrize(("code", "cause"), [("import os; os._exit(4)", "exit code 4"), ("exit(3)", "SystemExit: 3")])
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        ("import os; os._exit(4)", "exit code 4"),
+        ("import os; os._exit(0)", "exit code 0"),
+        ("exit(3)", "SystemExit: 3"),
+    ],
+)
 def test_a_module_whose_import_ends_the_process_is_bad_input(recordings, code, cause):
     (recordings / "dead.py").write_text(code)
     done = gnomon("run", "events", "one.json", "--recognizers", "rec.py:Sound,dead.py:X", cwd=recordings)
     assert done.returncode == 2
     assert "dead.py" in done.stderr
     assert cause in done.stderr
+
+
+def test_a_module_whose_import_does_not_end_is_bad_input(recordings):
+    (recordings / "waits.py").write_text(f"import time\ntime.sleep(600)\n{RECOGNIZERS}")
+    program = "from gnomon.core import loading; loading.IMPORT_LIMIT = 3.0\nfrom gnomon.cli.main import main; main()"
+    given = ("run", "events", "one.json", "--recognizers", "waits.py:Sound", "--timeout", "1")
+    command = [sys.executable, "-c", program, *given]
+    done = subprocess.run(command, cwd=recordings, capture_output=True, text=True, check=False, timeout=100)
+    assert done.returncode == 2
+    assert "'waits.py:Sound': importing waits.py did not end within 3 s; move what waits" in done.stderr
+
+
+def test_the_time_limit_of_a_cell_covers_the_import_of_a_users_module(recordings):
+    """It is imported to look at it, to plan and in a worker: the third time it waits."""
+    wait = (
+        "import time\nwith open('imports', 'a+') as file:\n    file.write('x')\n    file.seek(0)\n"
+        "    if len(file.read()) > 2:\n        time.sleep(600)\n"
+    )
+    (recordings / "late.py").write_text(f"{wait}{RECOGNIZERS}")
+    asked = ("--recognizers", "late.py:Sound", "--timeout", "2", "--retries", "0", "--json")
+    done = gnomon("run", "events", "one.json", *asked, cwd=recordings)
+    assert done.returncode == 1, done.stderr
+    assert json.loads(done.stdout)["missing"] == {"late.py:Sound one": "exceeded its time limit of 2 s (1 attempt)"}
+
+
+@pytest.mark.parametrize("name", ["learning.py:Learns", pytest.param("learning:Learns", marks=pytest.mark.slow)])
+def test_a_trained_recognizer_is_found_by_a_worker_that_did_not_train_it(recordings, name):
+    trains = "class Learns(Sound):\n    def train(self, recs, labels):\n        self.level = len(list(recs))\n"
+    (recordings / "learning.py").write_text(f"{RECOGNIZERS}\n{trains}")
+    given = ("run", "events", "two.json", "--train", "one.json", "--recognizers", name, "--executor", "processes")
+    assert gnomon(*given, cwd=recordings).returncode == 0
+    (found,) = (recordings / "runs" / "store").glob("??/*/detected.json")
+    shutil.rmtree(found.parent)
+    done = gnomon(*given, cwd=recordings)
+    assert done.returncode == 0, done.stderr
 
 
 def test_auto_takes_worker_processes_for_code_that_is_not_gnomons_own():

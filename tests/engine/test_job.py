@@ -9,12 +9,14 @@ import signal
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gnomon.core.errors import InputError
+from gnomon.engine import workers
 from gnomon.engine.job import InterruptedWorkError, work
-from gnomon.engine.plan import WHOLE, Limits, Plan
+from gnomon.engine.plan import WHOLE, Limits, Node, Plan
 from gnomon.engine.store import Store, StoreFullError
 
 BOTH = pytest.mark.parametrize("executor", ["inline", "processes"])
@@ -65,6 +67,58 @@ def test_damaged_work_is_done_again(node, options):
     done = work(plan, options()).done
     (done["a"] / "text").write_text("tampered")
     assert (work(plan, options()).done["a"] / "text").read_text() == "a"
+
+
+@BOTH
+@pytest.mark.parametrize("kind", ["artefact", "cell"])
+def test_work_of_which_only_an_empty_seal_is_left_is_done_again(node, options, tmp_path, executor, kind):
+    data = node("data", kind="artefact", text="d")
+    plan = Plan([node("x", needs={"data": data})])
+    done = work(plan, options(executor=executor)).done["x"]
+    harmed = done if kind == "cell" else Store(tmp_path / "store").path(data.key)
+    for folder in {done, harmed}:  # what needs it is gone, so that it is used
+        shutil.rmtree(folder)
+    harmed.mkdir()
+    (harmed / "seal.sha256").touch()
+    outcome = work(plan, options(executor=executor))
+    assert outcome.complete
+    assert (outcome.done["x"] / "text").read_text() == "dx"
+
+
+@BOTH
+@pytest.mark.parametrize("harm", ["removed", "emptied"])
+def test_what_is_damaged_while_others_need_it_is_made_again(node, options, tmp_path, executor, harm):
+    """Another command found it damaged and set it aside, or somebody made room, when the first cell had read it."""
+    data = node("data", kind="artefact", text="d", log=str(tmp_path / "log"))
+    path = Store(tmp_path / "store").path(data.key)
+    first = node("first", "harm", needs={"data": data}, path=str(path), how=harm)
+    cells = [node(name, needs={"data": data, "first": first}) for name in "xy"]
+    stream = io.StringIO()
+    outcome = work(Plan([first, *cells]), options(executor=executor, workers=1), stream=stream)
+    assert outcome.complete
+    assert (outcome.done["x"] / "text").read_text() == "dharmedx"
+    assert (tmp_path / "log").read_text().split() == ["d", "d"]
+    assert "data: lost: its result was damaged or removed" in stream.getvalue()
+    assert "4 of 4 done" in stream.getvalue()
+
+
+def test_what_is_damaged_again_and_again_is_given_up(node, options, tmp_path):
+    data = node("data", kind="artefact", text="d")
+    path = Store(tmp_path / "store").path(data.key)
+    outcome = work(Plan([node("x", "harm_and_fail", needs={"data": data}, path=str(path)), node("y")]), options())
+    assert outcome.missing == {"x": "what it needs was damaged or removed: 'data' (4 attempts)"}
+    assert list(outcome.done) == ["y"]
+
+
+def test_what_can_not_be_made_again_takes_along_all_that_need_it(node, options, tmp_path):
+    marker = tmp_path / "marker"
+    data = node("data", "write_once", kind="artefact", marker=str(marker))
+    path = Store(tmp_path / "store").path(data.key)
+    first = node("first", "harm", needs={"data": data}, path=str(path), how="removed")
+    cells = [node(name, needs={"data": data, "first": first}) for name in "xy"]
+    outcome = work(Plan([first, *cells]), options())
+    assert list(outcome.done) == ["first"]
+    assert all("needs 'data', which failed: ValueError: not again" in why for why in outcome.missing.values())
 
 
 @BOTH
@@ -138,6 +192,43 @@ def test_time_limit(node, options):
     assert time.monotonic() - start < 20
     assert outcome.missing == {"slow": "exceeded its time limit of 0.5 s (1 attempt)"}
     assert list(outcome.done) == ["quick"]
+
+
+@pytest.mark.parametrize("seconds", [None, 0.5])
+def test_a_worker_that_does_not_begin_is_given_up(node, options, tmp_path, monkeypatch, seconds):
+    """The module of the work waits for ever when it is imported; a short time limit does not shorten the start."""
+    (tmp_path / "waiting_module.py").write_text("import time\ntime.sleep(600)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(workers, "START", 2.0)
+    slow = Node("slow", "waiting_module:f", {}, limits=Limits(retries=0, seconds=seconds))
+    began = time.monotonic()
+    outcome = work(Plan([slow, node("good")]), options(executor="processes", workers=2))
+    assert 2 < time.monotonic() - began < 60
+    assert list(outcome.done) == ["good"]
+    assert outcome.missing["slow"] == (
+        "its worker did not begin within 2 s: Python did not start, or waiting_module:f was not imported; "
+        "give a longer --timeout where that takes longer (1 attempt)"
+    )
+
+
+def test_a_longer_time_limit_counts_for_the_start_too(options, tmp_path, monkeypatch):
+    (tmp_path / "late_module.py").write_text(
+        "import time\ntime.sleep(1)\ndef f(arguments, needs, out): (out / 'text').touch()\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(workers, "START", 0.5)
+    late = Node("late", "late_module:f", {}, limits=Limits(retries=0, seconds=60))
+    assert work(Plan([late]), options(executor="processes", workers=1)).complete
+
+
+def test_a_worker_that_does_not_read_a_large_order_is_given_up(node, options, monkeypatch):
+    """It is larger than what the pipe holds: handing it over must not wait for ever either."""
+    monkeypatch.setattr(workers, "START", 1.0)
+    monkeypatch.setattr(workers, "BOOT", "import time; time.sleep(600)")
+    outcome = work(Plan([node("large", text="x" * 5_000_000)]), options(executor="processes", workers=1))
+    assert outcome.missing == {
+        "large": "its worker did not read its order within 1 s: Python did not start (1 attempt)"
+    }
 
 
 def test_memory_limit(node, options):
@@ -269,3 +360,25 @@ def test_auto_takes_processes_for_heavy_or_limited_nodes():
     assert chosen(Plan(heavy), "auto", 1) == "inline"
     assert chosen(Plan(heavy), "inline", 2) == "inline"
     assert [one.key for one in heavy] == [one.key for one in light]
+
+
+@pytest.mark.parametrize("place", ["progress.jsonl", "locks", "failures/{key}.json", "locks/{key}", "begun/{key}/part"])
+def test_a_store_with_links_is_refused_and_nothing_is_written_to_where_they_lead(node, options, tmp_path, place):
+    """A folder that was handed over could lead lines of progress, locks or errors to a file of the user."""
+    cell, victim = node("cell"), tmp_path / "profile"
+    victim.mkdir() if place == "locks" else victim.write_text("mine")
+    link = Path(options().store_folder()) / place.format(key=cell.key)
+    link.parent.mkdir(parents=True)
+    link.symlink_to(victim)
+    with pytest.raises(InputError, match="a link in a store"):
+        work(Plan([cell]), options())
+    assert (list(victim.iterdir()) if place == "locks" else victim.read_text()) in ([], "mine")
+
+
+def test_links_in_results_and_in_what_was_set_aside_do_not_end_later_commands(node, options):
+    """A result with a link in it is damaged: it is set aside and made again."""
+    cell, store = node("cell"), Store(options().store_folder())
+    for _ in range(3):
+        assert work(Plan([cell]), options()).complete
+        (store.path(cell.key) / "link").symlink_to("text")
+    assert len(list((store.folder / "damaged").iterdir())) == 2

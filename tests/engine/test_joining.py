@@ -25,6 +25,7 @@ from gnomon.engine.plan import Plan
         ("dask", ""),
         ("dask://node-3.local:8786", "node-3.local:8786"),
         ("dask://[::1]:8786", "[::1]:8786"),
+        ("dask://tls://node-3.local:8786", "tls://node-3.local:8786"),
         ("dask://a folder/cluster.json", "a folder/cluster.json"),
     ],
 )
@@ -43,6 +44,7 @@ def test_forms(executor, found):
         ("dask://127.0.0.1", "no port; expected dask://HOST:PORT .*, such as dask://127.0.0.1:8786"),
         ("dask://127.0.0.1:", "no port"),
         ("dask://tcp://127.0.0.1:8786", "without tcp://; give dask://127.0.0.1:8786"),
+        ("dask://tls://h", "'dask://tls://h': no port"),
         ("dask://h:p", "expected a port from 1 to 65535, but got 'p'"),
         ("dask://h:65536", "expected a port from 1 to 65535, but got '65536'"),
         ("dask://h:0", "but got '0'"),

@@ -166,7 +166,7 @@ def test_a_wrong_checksum_is_refused(tmp_path):
 
 
 def test_bombs_are_refused_by_what_they_declare(tmp_path):
-    zeros = np.zeros(10_000_000)
+    zeros = np.zeros(40_000_000)
     buffer = io.BytesIO()
     np.save(buffer, zeros)
     path = put(tmp_path, {"x.npy": buffer.getvalue()}, zipfile.ZIP_DEFLATED)

@@ -59,14 +59,20 @@ def test_what_is_refused_at_once_is_refused_in_batches(tmp_path):
     refused("duplicate column 'a'")
     pq.write_table(pa.table({"a": pa.array([b"\xff"]).view(pa.string())}), path)
     refused("UTF8")
-    pq.write_table(pa.table({"a": np.zeros(10_000_000)}), path, compression="zstd", use_dictionary=False)
-    refused("decompression bomb")
+    pq.write_table(pa.table({"a": np.zeros(4_000_000)}), path, compression="zstd", use_dictionary=False)
+    refused("decompression bomb", limits=Limits(ratio_floor_bytes=1 << 20, column_floor_bytes=20 << 20))
     refused("content too large", limits=Limits(max_decoded_bytes=1_000_000))
     refused("file too large", limits=Limits(max_file_bytes=100))
     pq.write_table(pa.table({"a": np.arange(1000)}), path, write_page_checksum=True, compression="none")
     good = path.read_bytes()
     refused("cut off", good[:-9])
     refused("CRC", good[:200] + bytes([good[200] ^ 1]) + good[201:])
+    wide = pa.array([b"x" * 100_000] * 200, pa.binary(100_000))
+    pq.write_table(pa.table({"a": wide}), path)
+    refused("decompression bomb", rows=100, limits=Limits(ratio_floor_bytes=0, column_floor_bytes=8 << 20))
+    assert sum(map(len, batches(path, rows=50, limits=Limits(ratio_floor_bytes=0, column_floor_bytes=8 << 20)))) == 200
+    pq.write_table(pa.table({"a": np.zeros(100_000)}), path)
+    refused("decode to 800000 bytes", limits=Limits(max_decoded_bytes=500_000, max_ratio=1))
 
 
 def test_a_reader_that_is_left_early_lets_the_file_go(tmp_path):

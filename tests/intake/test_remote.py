@@ -496,6 +496,18 @@ def _piped():
     return {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
 
 
+def test_a_draft_of_another_machine_stays(web, cache):
+    """It may be fetching what lies at the same address, where locks are not seen by both."""
+    url = web.put("/a.csv", b"one", "1")
+    home = remote.local(url).parent.parent
+    theirs = home / f"draft-{'f' * 12}-{'0' * 32}"
+    theirs.mkdir()
+    theirs.with_name(f"{theirs.name}.lock").touch()
+    web.put("/a.csv", b"two", "2")
+    assert remote.local(url).read_bytes() == b"two"
+    assert theirs.is_dir()
+
+
 @pytest.mark.kill
 def test_a_process_that_is_killed_leaves_nothing_half(web, cache):
     url = web.put("/a.csv", b"killed" * 100, "1", delay=2.0)

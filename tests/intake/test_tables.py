@@ -256,8 +256,9 @@ def test_parquet_expansion_is_bounded(tmp_path):
     codes = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int32)), pa.array(["x" * 1_000_000]))
     pq.write_table(pa.table({"a": codes}), path, dictionary_pagesize_limit=1 << 26)
     assert "content too large" in refusal(path)
-    pq.write_table(pa.table({"a": np.zeros(10_000_000)}), path, compression="zstd", use_dictionary=False)
-    assert "decompression bomb" in refusal(path)
+    pq.write_table(pa.table({"a": np.zeros(4_000_000)}), path, compression="zstd", use_dictionary=False)
+    small = Limits(ratio_floor_bytes=1 << 20, column_floor_bytes=20 << 20)
+    assert "decompression bomb" in refusal(path, limits=small)
     assert "content too large" in refusal(path, limits=Limits(max_decoded_bytes=1_000_000))
 
 

@@ -85,6 +85,32 @@ def test_a_file_that_is_read_again_counts_once(tmp_path):
     ]
 
 
+def test_two_spellings_of_a_path_are_one_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with collecting() as notes:
+        note(tmp_path / "truth" / "a.json", {"x": 3})
+        with reading_for("mine"):
+            note("truth/a.json", {"x": 3})
+            note(tmp_path / "said" / "b.json", {"y": 2})
+            note("said/../said/b.json", {"y": 2, "z": 1})
+    held = [(item["side"], item["names"]) for item in notes.files("mine")]
+    assert held == [("predictions", {"y": 2, "z": 1}), ("truth", {"x": 3})]
+
+
+def test_the_truth_of_shards_stays_the_truth_where_it_is_read_again(tmp_path, monkeypatch):
+    """Recordings that are kept to be looked at are read again when the system is put together."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("noon", "night"):
+        event = {"t1": 10.0, "t2": 20.0, "label": "walk"}
+        record = {"t1": 0.0, "t2": 60.0, "labels": [{**event, "certainty": 0.5}]}
+        for folder, held in (("truth", record), ("said", {name: [{**event, "foo": 1}]})):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / f"{name}.json").write_text(json.dumps(held))
+    (run,) = gnomon.score("events", "truth", {"mine": "said"}, out="runs").runs
+    held = [(item["side"], item["names"]) for item in run.manifest["facts"]["unread"]]
+    assert held == [("predictions", {"foo": 2}), ("truth", {"labels.certainty": 2})]
+
+
 def test_a_watched_mapping_knows_what_was_taken():
     held = Watched({"a": [1, 2], "b": [3], "c": 4})
     assert (held["a"], held.get("d", 5)) == ([1, 2], 5)

@@ -92,7 +92,7 @@ LAWS = {
 CHOICES = {
     "labels": [{}, {"classes": "present"}, {"classes": "c0,c1,c9", "zero_division": "1"}, {"zero_division": "none"}],
     "labels, sets": [{}, {"classes": "present"}, {"classes": "c0,c9", "zero_division": "1"}],
-    "har": [{}, {"metric": "zs-closed"}, {"metric": "sup-1"}],
+    "har": [{}, {"task": "zs-closed"}, {"task": "sup-1"}],
 }
 
 

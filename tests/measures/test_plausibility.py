@@ -61,15 +61,20 @@ def test_what_says_nothing_about_a_unit_is_not_judged():
     check_same_unit(np.array([0.1]), np.array([10.0]), distances_m=nowhere, what="boxes around the origin")
 
 
-def test_hidden_joints_and_single_outliers_do_not_count():
+def test_hidden_joints_and_a_few_outliers_do_not_count():
     joints = bodies(1.7, 5)
     joints[:, 2] = 9_000.0
     seen = np.ones((5, 3), bool)
     seen[:, 2] = False
     check_body_size(joints, what="truth", seen=seen)
-    wild = bodies(1.7, 5)
-    wild[0] *= 1000
+    wild = bodies(1.7, 40)
+    wild[:2] *= 1000
     check_body_size(wild, what="truth")
+    wild[2] *= 1000
+    with pytest.raises(
+        InputError, match=r"median body extent 1.7 m, but 3 of 40 \(8%\) measure 1700 m \(median of these\)"
+    ):
+        check_body_size(wild, what="truth")
 
 
 @given(place=st.floats(-1e6, 1e6), count=st.integers(1, 4))
@@ -112,13 +117,28 @@ def test_scans():
             check_scene_size(room * factor, what="scan")
 
 
+def test_a_stray_point_does_not_refuse_a_scan():
+    room = np.random.default_rng(0).uniform(0, 4, (2300, 3))
+    far = np.vstack([room, [[400.0, 0, 0]]])
+    assert check_scene_size(far, what="scan") == pytest.approx(check_scene_size(room, what="scan"), rel=0.01)
+
+
+def test_one_box_of_another_unit_is_refused():
+    sizes = np.array([0.5, 1.0, 1000.0])
+    with pytest.raises(InputError, match=r"labels: median box extent 1 m, but 1 of 3 \(33%\) measure 1000 m"):
+        check_box_size(sizes, what="labels")
+    true = np.array([[0, 0, 0, 1, 1, 1.0], [2, 2, 0, 3, 3, 1], [0, 0, 0, 1000, 1, 1]])
+    with pytest.raises(InputError, match=r"1 of 3 .* measure 1000 m"):
+        boxes.evaluate(true, true)
+
+
 def test_boxes():
     sizes = measure_boxes([[0, 0, 0, 1, 2, 0.5], [1, 1, 1, 1.2, 1.1, 1.1]])
     assert sizes == pytest.approx([2.0, 0.2])
     check_box_size(sizes, what="labels", scan_m=6.0)
     with pytest.raises(InputError, match=r"labels: median box extent 1100 m \(2 boxes\)"):
         check_box_size(1000 * sizes, what="labels")
-    with pytest.raises(InputError, match=r"median box extent 110 m \(2 boxes\) in a scan of 6 m: boxes and scan"):
+    with pytest.raises(InputError, match=r"largest box extent 200 m \(2 boxes\) in a scan of 6 m: boxes and scan"):
         check_box_size(100 * sizes, what="labels", scan_m=6.0)
 
 

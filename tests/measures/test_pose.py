@@ -212,7 +212,36 @@ def test_fault_units_guessed_silently():
         evaluate(truth, prediction, unit="mm")
     with pytest.raises(InputError, match="unit: expected one of m, cm, mm, but got 'ft'"):
         evaluate(truth, prediction, unit="ft")
-    assert "larger than any body" in evaluate(truth, prediction * 20)["warnings"][0]
+    assert "expected 0.01 to 5 m; nothing was converted" in evaluate(truth, prediction * 20)["warnings"][0]
+
+
+def test_poses_partly_in_millimetres():
+    """Truth: an error from one in twenty on, with the share. Prediction: a warning."""
+    truth, prediction, _ = drawn(8, 100)
+    mixed, few = truth.copy(), truth.copy()
+    mixed[:49] *= 1000
+    few[:4] *= 1000
+    with pytest.raises(InputError, match=r"extent .* m, but 49 of 100 \(49%\) measure .*: not all are in one"):
+        evaluate(mixed, prediction)
+    assert evaluate(few, prediction)["warnings"][0].startswith("truth: of the bodies, 4 of 100 (4%) measure ")
+    part = prediction.copy()
+    part[:49] *= 1000
+    (said,) = evaluate(truth, part)["warnings"]
+    assert said.startswith("prediction: of the bodies, 49 of 100 (49%) measure ")
+    assert evaluate(truth, prediction)["warnings"] == []
+
+
+@pytest.mark.parametrize("size", [0.0014, 20.0])
+def test_metres_that_are_given_are_obeyed(size):
+    """A fly, and a whale."""
+    truth, prediction, _ = drawn(8, 20)
+    truth, prediction = truth * size, prediction * size
+    with pytest.raises(InputError, match="pass unit='m' if these are metres"):
+        evaluate(truth, prediction)
+    found = evaluate(truth, prediction, unit="m")
+    assert found["mpjpe"] == pytest.approx(np.linalg.norm(truth - prediction, axis=-1).mean())
+    assert len(found["warnings"]) == 2
+    assert "20 of 20 (100%) measure" in found["warnings"][0]
 
 
 def test_fault_shuffled_rows():

@@ -146,7 +146,7 @@ def test_shares_and_quantiles_are_inverse():
 
 def test_direction_range_and_unit():
     late = Percentile("onset_error", "onset_error", 90.0, "s", True)
-    assert (late.unit, late.bounds, late.best, late.direction) == ("s", (-math.inf, math.inf), 0.0, "down")
+    assert (late.unit, late.bounds, late.best, late.direction) == ("s", (-math.inf, math.inf), 0.0, "")
     assert Percentile().bounds == (0.0, math.inf)
     assert (AveragePrecision().bounds, AveragePrecision().best) == ((0.0, 1.0), 1.0)
 

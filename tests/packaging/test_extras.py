@@ -21,7 +21,7 @@ MARKS = {"models": pytest.mark.training}
 
 def forest(environment, folder):
     gnomon(environment, folder, "simulate har data --datasets dsads,wisdm,motionsense --subjects 3 --minutes 1")
-    systems = "--train dsads,wisdm --test motionsense --systems random_forest --metrics sup-10"
+    systems = "--train dsads,wisdm --test motionsense --systems random_forest --tasks sup-10"
     done = gnomon(environment, folder, f"run har --data-root data {systems} --profile smoke", check=False)
     return done, done.returncode == 0 and bool(list(folder.glob("runs/har-random_forest-*/scores.json")))
 
@@ -67,7 +67,7 @@ def dashboard(environment, folder):
 
 def models(environment, folder):
     gnomon(environment, folder, "simulate har data --datasets dsads,motionsense --subjects 3 --minutes 1")
-    systems = "--train dsads --test motionsense --systems limubert --metrics sup-10"
+    systems = "--train dsads --test motionsense --systems limubert --tasks sup-10"
     done = gnomon(environment, folder, f"run har --data-root data {systems} --profile smoke", check=False)
     return done, done.returncode == 0 and bool(list(folder.glob("runs/har-limubert-*/scores.json")))
 

@@ -14,10 +14,12 @@ from gnomon.core.errors import InputError
 from gnomon.inference.intervals import Plan
 from gnomon.inference.paired import compare
 from gnomon.measures.classification import Accuracy
-from gnomon.runs.alignment import align
+from gnomon.runs.alignment import align, merge_left_out
 from gnomon.runs.comparison import Asked, compare_runs
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import make
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 
 def run_of(evaluation, plan=None, **changes):
@@ -236,7 +238,7 @@ def test_the_same_rows_are_the_same_cases(tmp_path):
     systems = {"one": answers({0}, range(23)), "two": answers({1, 2}, range(23))}
     result = gnomon.score("labels", TRUTH, systems, missing="skip", out=tmp_path)
     for runs in (result, tmp_path):
-        row = gnomon.compare(runs, measures="accuracy", common=True).tables["comparison"].rows[0]
+        row = gnomon.compare(runs, metrics="accuracy", common=True).tables["comparison"].rows[0]
         assert row["groups"].value == 6
         assert row["difference"].value == pytest.approx(1 / 23)
 
@@ -316,7 +318,7 @@ def test_events_with_missing_cases_are_compared_on_the_rest(tmp_path):
     """Six subjects with two recordings each; 'short' has no result for the four recordings of two of them."""
     truth, results = events(tmp_path, 6, 1.5)
     gnomon.score("events", truth, results, missing="skip", out=tmp_path / "runs")
-    table = gnomon.compare(tmp_path / "runs", measures="time_macro_f1", against="short").tables["comparison"]
+    table = gnomon.compare(tmp_path / "runs", metrics="time_macro_f1", against="short").tables["comparison"]
     assert table.title == "paired comparison on 8 of 12 cases"
     left_out = "'s0am', 's0pm', 's1am' and 1 more (4 in all) were not scored by short"
     assert table.notes[0] == f"compared on 8 of 12 cases: {left_out}"
@@ -327,3 +329,10 @@ def test_events_with_missing_cases_are_compared_on_the_rest(tmp_path):
     row = table.rows[0]
     assert (row["a"].value, row["b"].value, row["groups"].value) == ("whole", "short", 4)
     assert row["difference"].value == pytest.approx(f1["whole"] - f1["short"])
+
+
+def test_what_a_file_left_out_is_what_its_one_chunk_left_out():
+    assert merge_left_out({"": {"a": "x"}}) == {"a": "x"}
+    shards = merge_left_out({"one": {"a": "x", "b": "y"}, "two": {"a": "z"}})
+    assert shards.keys() == {"a", "b"}
+    assert shards["a"] != merge_left_out({"one": {"a": "x"}, "two": {}})["a"]

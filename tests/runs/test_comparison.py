@@ -301,7 +301,7 @@ def test_systems_that_err_in_different_classes_differ_in_score_and_p_stays_large
 
     systems = {"a": answers([0.95, 0.6, 0.9]), "b": answers([0.6, 0.95, 0.6])}
     found = gnomon.score("labels", given, {n: {"id": given["id"], "label": label} for n, label in systems.items()})
-    table = gnomon.compare(found, measures="macro_f1").tables["comparison"]
+    table = gnomon.compare(found, metrics="macro_f1").tables["comparison"]
     (cells,) = table.rows
     assert cells["difference"].low > 0
     assert cells["p"].value > 0.05
@@ -319,8 +319,8 @@ def test_notes_name_the_measures_they_hold_for():
     }
     run = gnomon.score("labels", given, systems)
     note = "interval unreliable: 3 classes rest on fewer than 10 groups"
-    assert note in gnomon.compare(run, measures="macro_f1").tables["comparison"].notes
-    both = gnomon.compare(run, measures=("macro_f1", "accuracy")).tables["comparison"].notes
+    assert note in gnomon.compare(run, metrics="macro_f1").tables["comparison"].notes
+    both = gnomon.compare(run, metrics=("macro_f1", "accuracy")).tables["comparison"].notes
     assert f"macro f1: {note}" in both
     assert note not in both
 

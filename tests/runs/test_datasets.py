@@ -32,7 +32,7 @@ def five():
 
 @pytest.fixture(scope="module")
 def found(five):
-    return gnomon.compare(*(result for result, _ in five), over="datasets", measures="accuracy")
+    return gnomon.compare(*(result for result, _ in five), over="datasets", metrics="accuracy")
 
 
 def test_the_composite_is_the_mean_of_the_datasets(found, five):
@@ -61,7 +61,7 @@ def test_the_best_composite_is_compared_with_the_others_and_corrected(found, fiv
         assert (cell.value, cell.low, cell.high) == pytest.approx((mean, mean - half, mean + half))
         assert row["groups"].value == 4 + 5 + 6 + 7 + 8
     # The best was chosen by its score: corrected for all three pairs (Holm by hand: times 3, 2 and 1, never falling).
-    pairs = gnomon.compare(*(result for result, _ in five), over="datasets", measures="accuracy", all_pairs=True)
+    pairs = gnomon.compare(*(result for result, _ in five), over="datasets", metrics="accuracy", all_pairs=True)
     ordered = sorted(row["p"].value for row in pairs.tables["comparison"].rows)
     holm = [min(1, max((3 - i) * ordered[i] for i in range(place + 1))) for place in range(3)]
     expected = [holm[ordered.index(row["p"].value)] for row in table.rows]
@@ -133,8 +133,8 @@ def test_a_system_that_lacks_a_dataset_is_named():
     ("first", "second", "options", "message"),
     [
         ({}, {"systems": ("fair",)}, {}, "at least two datasets, but got 1"),
-        ({}, {"seed": 2, "classes": 4}, {"measures": "f1[3]"}, "no measure 'f1\\[3\\]' in these runs"),
-        ({"classes": 4}, {"seed": 2}, {"measures": "f1[3]"}, "has no measure 'f1\\[3\\]': choose one that all have"),
+        ({}, {"seed": 2, "classes": 4}, {"metrics": "f1[3]"}, "no measure 'f1\\[3\\]' in these runs"),
+        ({"classes": 4}, {"seed": 2}, {"metrics": "f1[3]"}, "has no measure 'f1\\[3\\]': choose one that all have"),
         ({}, {"seed": 2, "level": 0.9}, {}, "different interval plans"),
         ({}, {"seed": 2, "zero_division": "1"}, {}, "macro_f1 is not the same measure on every dataset"),
         ({}, {"seed": 2}, {"against": "nobody"}, "no system 'nobody'"),
@@ -192,7 +192,7 @@ def test_a_score_that_is_undefined_on_a_dataset_says_why():
         truth = {"id": range(6), "label": list("010101"), "group": [seed] * 2 + [seed + 5] * 2 + [seed + 9] * 2}
         never = {"id": range(6), "label": list("111111") if seed == 2 else list("010101")}
         given.append(gnomon.score("labels", truth, {"s": never}, zero_division="none"))
-    (row,) = gnomon.compare(*given, over="datasets", measures="precision[0]").tables["datasets"].rows
+    (row,) = gnomon.compare(*given, over="datasets", metrics="precision[0]").tables["datasets"].rows
     cells = [cell for key, cell in row.items() if key.startswith("dataset:")]
     assert (cells[0].value, cells[1].value) == (1.0, None)
     assert cells[1].why == "class '0' does not occur in prediction"
@@ -209,7 +209,7 @@ def test_a_system_that_lacks_a_dataset_is_left_out_of_composites_on_request():
     given = ragged()
     given[2] = dataset(3, 7, ("good", "poor"))
     name = [str(one.runs[0].manifest["data_fingerprint"])[:8] for one, _ in given]
-    found = gnomon.compare(*(one for one, _ in given), over="datasets", measures="accuracy", ragged="dash")
+    found = gnomon.compare(*(one for one, _ in given), over="datasets", metrics="accuracy", ragged="dash")
     rows = {row["system"].value: row for row in found.tables["datasets"].rows}
     assert list(rows) == ["good", "fair", "poor"]
     assert rows["good"]["composite"].value == pytest.approx(np.mean([shares["good"].mean() for _, shares in given]))
@@ -257,7 +257,7 @@ def test_a_composite_without_an_interval_says_so():
     """The second dataset is scored without a single error: no spread to judge by."""
     truth = {"id": range(40), "label": list("ab") * 20, "group": np.repeat(np.arange(10), 4)}
     perfect = gnomon.score("labels", truth, {"good": {"id": range(40), "label": truth["label"]}})
-    found = gnomon.compare(dataset(1, 5, ("good",), classes=2)[0], perfect, over="datasets", measures="accuracy")
+    found = gnomon.compare(dataset(1, 5, ("good",), classes=2)[0], perfect, over="datasets", metrics="accuracy")
     cell = found.tables["datasets"].rows[0]["composite"]
     assert cell.low is None
     assert cell.interval_why.startswith("undefined ('")

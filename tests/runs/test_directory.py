@@ -6,10 +6,7 @@ import errno
 import io
 import json
 import os
-import subprocess
-import sys
 import threading
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,9 +14,9 @@ import pytest
 
 from gnomon.core.errors import InputError, WorkError
 from gnomon.inference.intervals import Plan
+from gnomon.intake import drafts
 from gnomon.runs import directory, packing, seal
 from gnomon.runs.directory import publish
-from gnomon.runs.drafts import is_alive
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import load, make
 
@@ -48,7 +45,7 @@ def can_exchange(folder):
     one, other = folder / "exchange-1", folder / "exchange-2"
     one.mkdir()
     other.mkdir()
-    done = directory._exchange(one, other)
+    done = drafts._exchange(one, other)
     one.rmdir()
     other.rmdir()
     return done
@@ -86,6 +83,54 @@ def test_an_undefined_score_is_stored_as_null_with_its_reason(count_cases, evalu
     first = json.loads((run.path / "scores.json").read_text())["scores"][0]
     assert (first["value"], first["why"]) == (None, "no samples")
     assert load(run.path).scores == run.scores
+
+
+def by_command(run, command):
+    """A run as another command would have made it."""
+    provenance = {**run.manifest["provenance"], "command": [command]}
+    return dataclasses.replace(run, manifest={**run.manifest, "provenance": provenance})
+
+
+def test_a_whole_run_that_differs_in_time_alone_stays(evaluation, stored_run):
+    before = contents(stored_run.path)
+    clock = Clock(started="2001-01-01T00:00:00+00:00")
+    again = publish(make(evaluation, Plan(), clock, {"asked": {"out": "runs"}}), stored_run.path.parent)
+    assert again.path == stored_run.path
+    assert again.manifest["time"] != stored_run.manifest["time"]
+    assert contents(stored_run.path) == before
+    assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
+
+
+def change_scores(path):
+    (path / "scores.json").write_text("damaged")
+
+
+def reseal_without_predictions(path):
+    (path / "predictions.parquet").unlink()
+    (path / seal.NAME).write_bytes(seal.make(path))
+
+
+def reseal_another_manifest(path):
+    (path / "manifest.json").write_text("[]")
+    (path / seal.NAME).write_bytes(seal.make(path))
+
+
+def reseal_nothing(path):
+    for file in path.iterdir():
+        file.unlink()
+    (path / seal.NAME).touch()
+
+
+@pytest.mark.parametrize(
+    "harm", [change_scores, reseal_without_predictions, reseal_another_manifest, reseal_nothing, lambda path: None]
+)
+def test_a_run_that_is_damaged_or_of_another_command_is_replaced(small_run, stored_run, harm):
+    harm(stored_run.path)
+    publish(by_command(small_run, "again"), stored_run.path.parent)
+    assert set(contents(stored_run.path)) == FILES
+    assert seal.problems(stored_run.path) == []
+    assert load(stored_run.path).manifest["provenance"]["command"] == ["again"]
+    assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
 
 
 def test_equal_work_gives_equal_bytes(evaluation, tmp_path):
@@ -203,7 +248,7 @@ def test_a_failed_write_leaves_the_old_run_alone(small_run, stored_run, monkeypa
 
 
 def test_a_failed_rename_publishes_nothing(small_run, tmp_path, monkeypatch):
-    monkeypatch.setattr(Path, "rename", full_disk)
+    monkeypatch.setattr(os, "rename", full_disk)
     with pytest.raises(WorkError, match="it was not published"):
         publish(small_run, tmp_path)
     assert list(tmp_path.iterdir()) == []
@@ -213,8 +258,15 @@ def test_an_existing_run_is_exchanged_without_being_moved_away(small_run, stored
     if not can_exchange(stored_run.path.parent):
         pytest.skip("the system cannot swap two folders")
     (stored_run.path / "stray.txt").write_text("old")
-    monkeypatch.setattr(Path, "rename", full_disk)
+    plain, renamed = os.rename, []
+
+    def rename(source, target, **options):
+        plain(source, target, **options)
+        renamed.append(os.fspath(source))
+
+    monkeypatch.setattr(os, "rename", rename)
     publish(small_run, stored_run.path.parent)
+    assert os.fspath(stored_run.path) not in renamed
     assert set(contents(stored_run.path)) == FILES
     assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
 
@@ -222,7 +274,7 @@ def test_an_existing_run_is_exchanged_without_being_moved_away(small_run, stored
 def test_a_reader_never_finds_an_existing_run_missing(small_run, stored_run, monkeypatch):
     if not can_exchange(stored_run.path.parent):
         pytest.skip("the system cannot swap two folders")
-    monkeypatch.setattr(directory, "_sync", lambda folder: None)
+    monkeypatch.setattr(directory, "sync", lambda path: None)
     done, looks, missing = threading.Event(), [], []
 
     def watch():
@@ -233,8 +285,8 @@ def test_a_reader_never_finds_an_existing_run_missing(small_run, stored_run, mon
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    for _ in range(10):
-        publish(small_run, stored_run.path.parent)
+    for number in range(10):
+        publish(by_command(small_run, str(number)), stored_run.path.parent)
     done.set()
     watcher.join()
     assert looks
@@ -259,18 +311,18 @@ def test_where_folders_cannot_be_swapped_the_old_run_makes_room(small_run, store
 
 
 def test_where_folders_cannot_be_swapped_a_failed_rename_brings_the_old_run_back(small_run, stored_run, monkeypatch):
-    before, plain, hit = contents(stored_run.path), Path.rename, []
+    before, plain, hit = contents(stored_run.path), os.rename, []
 
-    def rename(path, target):
-        if Path(target) == stored_run.path and not path.name.startswith(".replaced"):
+    def rename(path, target, **options):
+        if os.path.basename(path).startswith(".publishing-") and not stored_run.path.exists():
             hit.append(path)
             full_disk()
-        return plain(path, target)
+        return plain(path, target, **options)
 
     monkeypatch.setattr(ctypes, "CDLL", no_library)
-    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(os, "rename", rename)
     with pytest.raises(WorkError, match="No space left on device; it was not published"):
-        publish(small_run, stored_run.path.parent)
+        publish(by_command(small_run, "again"), stored_run.path.parent)
     assert len(hit) == 1
     assert contents(stored_run.path) == before
     assert list(stored_run.path.parent.iterdir()) == [stored_run.path]
@@ -296,62 +348,89 @@ def test_publishers_of_one_run_do_not_disturb_each_other(small_run, tmp_path):
     assert seal.problems(run) == []
 
 
-@pytest.fixture
-def gone():
-    """The number of a process that is no more."""
-    process = subprocess.Popen([sys.executable, "-c", ""])
-    process.wait()
-    return process.pid
-
-
-def test_drafts_of_processes_that_are_gone_are_swept(small_run, tmp_path, gone):
-    names = [f".draft-{gone}-0123abcd", ".draft-system-0123abcd", ".draft-", f".draft-{10**30}-0123abcd"]
-    for name in names:
-        (tmp_path / name / "deep").mkdir(parents=True)
-        (tmp_path / name / "manifest.json").write_text("{}")
-    run = publish(small_run, tmp_path)
-    assert list(tmp_path.iterdir()) == [run.path]
-
-
-def test_drafts_of_living_processes_and_other_files_are_kept(small_run, tmp_path, gone):
-    names = {
-        f".draft-{os.getpid()}-0123abcd",
-        f".draft-{os.getppid()}-0123abcd",
-        f"draft-{gone}-1",
-        f".hidden-{gone}-1",
-    }
+def test_drafts_that_may_be_anybodys_are_kept(small_run, tmp_path):
+    """Those of another machine or a former version, whatever process id they name."""
+    names = {f".publishing-{'f' * 12}-{'0' * 32}", ".draft-4711-0123abcd", ".replaced-x-0123abcd", ".hidden"}
     for name in names:
         (tmp_path / name).mkdir()
+        (tmp_path / f"{name}.lock").touch()
     run = publish(small_run, tmp_path)
-    assert {path.name for path in tmp_path.iterdir()} == {*names, run.path.name}
+    assert {path.name for path in tmp_path.iterdir()} == {*names, *(f"{name}.lock" for name in names), run.path.name}
 
 
-def test_a_process_that_may_not_be_asked_is_alive(monkeypatch):
-    def refuse(pid, signal):
-        raise PermissionError
-
-    assert is_alive(str(os.getpid()))
-    monkeypatch.setattr(directory.os, "kill", refuse)
-    assert is_alive("1")
-    assert not is_alive("text")
-
-
-def test_a_number_that_no_process_can_have_is_not_alive():
-    assert not is_alive(str(10**30))
-
-
-def test_a_killed_publisher_leaves_a_draft_that_the_next_one_sweeps(small_run, tmp_path, gone, monkeypatch):
-    # What a kill leaves: a draft under the number of a dead process, and no run.
-    monkeypatch.setattr(directory.os, "getpid", lambda: gone)
-    monkeypatch.setattr(directory.shutil, "rmtree", lambda *arguments, **options: None)
-    monkeypatch.setattr(seal, "make", full_disk)
-    with pytest.raises(WorkError):
-        publish(small_run, tmp_path)
-    monkeypatch.undo()
-    (draft,) = tmp_path.iterdir()
-    assert draft.name.startswith(f".draft-{gone}-")
+def test_a_killed_publisher_leaves_a_draft_that_the_next_one_sweeps(small_run, tmp_path):
+    # What a kill leaves: a draft whose lock nobody holds.
+    draft = tmp_path / f".publishing-{drafts._kernel()}-{'0' * 32}"
+    draft.mkdir()
+    (draft / "manifest.json").write_text("{}")
+    draft.with_name(f"{draft.name}.lock").touch()
     run = publish(small_run, tmp_path)
     assert list(tmp_path.iterdir()) == [run.path]
+
+
+def test_the_draft_of_a_publisher_at_work_is_kept(small_run, evaluation, tmp_path, monkeypatch):
+    """Another one publishes, and sweeps, between any two files that this one writes."""
+    other, plain = make(dataclasses.replace(evaluation, system="other"), Plan(), Clock()), packing.write_npz
+
+    def write(*arguments):
+        monkeypatch.setattr(packing, "write_npz", plain)
+        publish(other, tmp_path)
+        monkeypatch.setattr(packing, "write_npz", write)
+        return plain(*arguments)
+
+    monkeypatch.setattr(packing, "write_npz", write)
+    run = publish(small_run, tmp_path)
+    assert seal.problems(run.path) == []
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_success_is_reported_when_the_name_is_on_the_disk(small_run, tmp_path, monkeypatch):
+    """Files, their folder, the rename, the folder of runs: in this order."""
+    plain_sync, plain_rename, done = os.fsync, os.rename, []
+    target = tmp_path / "deep" / "runs" / small_run.manifest["id"]
+
+    def fsync(handle):
+        plain_sync(handle)
+        done.append(os.readlink(f"/proc/self/fd/{handle}"))
+
+    def rename(source, target, **options):
+        plain_rename(source, target, **options)
+        done.append(("rename", os.fspath(target)))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "rename", rename)
+    publish(small_run, target.parent)
+    at = done.index(("rename", os.fspath(target)))
+    (draft,) = {os.path.dirname(path) for path in done[:at] if os.path.basename(path) == seal.NAME}
+    assert {f"{draft}/{name}" for name in FILES} < {*done[:at]}
+    assert done[at - 1] == draft
+    assert done[at + 1 :] == [os.fspath(target.parent)]
+    assert {os.fspath(tmp_path), os.fspath(tmp_path / "deep")} < {*done[:at]}, "folders that were made for it"
+
+
+def test_a_name_that_cannot_be_forced_to_the_disk_is_no_success(small_run, tmp_path, monkeypatch):
+    plain = os.fsync
+
+    def fsync(handle):
+        if os.readlink(f"/proc/self/fd/{handle}") == os.fspath(tmp_path):
+            raise OSError(errno.EIO, "Input/output error")
+        plain(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(WorkError, match=r"could not be forced to the disk \(Input/output error\): .* publish it again"):
+        publish(small_run, tmp_path)
+
+
+def test_a_file_system_that_cannot_sync_folders_does_without(small_run, tmp_path, monkeypatch):
+    plain = os.fsync
+
+    def fsync(handle):
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        plain(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    assert seal.problems(publish(small_run, tmp_path).path) == []
 
 
 def test_an_interrupted_write_leaves_no_draft(small_run, tmp_path, monkeypatch):

@@ -1,5 +1,7 @@
 """Where runs disagree: differences and pairs counted by hand on twelve rows."""
 
+from dataclasses import replace
+
 import pytest
 
 import gnomon
@@ -33,13 +35,19 @@ def test_the_difference_of_every_case_largest_first(runs):
 
 
 def test_where_lower_is_better_the_sign_says_so(runs):
-    from dataclasses import replace
-
     a, b = runs
     down = replace(measure(a, "accuracy"))
     object.__setattr__(down, "direction", "down")
     table, _ = by_case(a, b, down)
     assert [row["better"].value for row in table.rows] == ["poor", "poor", "good"]
+
+
+def test_of_a_signed_error_neither_side_is_better(runs):
+    signed = replace(measure(runs[0], "accuracy"))
+    object.__setattr__(signed, "direction", "")
+    table, _ = by_case(*runs, signed)
+    assert {row["better"].value for row in table.rows} == {""}
+    assert table.notes[0].startswith("good is higher in 2 cases, poor in 1, equal in 0; a signed error, 0 is best")
 
 
 def test_units_that_are_answered_differently_are_counted_by_pair(runs):

@@ -26,7 +26,7 @@ def given():
 @pytest.fixture(scope="module")
 def found(given):
     table, systems, _ = given
-    return gnomon.compare(gnomon.score("labels", table, systems), measures="accuracy")
+    return gnomon.compare(gnomon.score("labels", table, systems), metrics="accuracy")
 
 
 def test_columns_against_scipy(found, given):
@@ -66,7 +66,7 @@ def test_the_detectable_difference_is_that_of_pooled_scores(found, given):
 
 def test_the_level_of_the_plan_is_the_level_of_the_detectable_difference(given):
     table, systems, shares = given
-    found = gnomon.compare(gnomon.score("labels", table, systems, level=0.9), measures="accuracy")
+    found = gnomon.compare(gnomon.score("labels", table, systems, level=0.9), metrics="accuracy")
     row = found.tables["effects"].rows[0]
     difference = shares[row["a"].value] - shares[row["b"].value]
     factor = stats.t.ppf(0.95, GROUPS - 1) + stats.t.ppf(0.8, GROUPS - 1)
@@ -78,7 +78,7 @@ def test_mean_and_pooled_differences_are_two_things():
     """By hand: group x has 1 row, y has 3. A is right on all, B only on y: pooled 1/4, mean over groups 1/2."""
     truth = {"id": [1, 2, 3, 4], "label": list("abab"), "group": list("xyyy")}
     systems = {"a": {"id": [1, 2, 3, 4], "label": list("abab")}, "b": {"id": [1, 2, 3, 4], "label": list("bbab")}}
-    found = gnomon.compare(gnomon.score("labels", truth, systems), measures="accuracy")
+    found = gnomon.compare(gnomon.score("labels", truth, systems), metrics="accuracy")
     assert found.tables["comparison"].rows[0]["difference"].value == pytest.approx(1 / 4)
     assert found.tables["effects"].rows[0]["mean_difference"].value == pytest.approx(1 / 2)
     assert "the difference of the pooled scores instead" in found.tables["effects"].notes[0]
@@ -87,7 +87,7 @@ def test_mean_and_pooled_differences_are_two_things():
 def test_systems_that_agree_have_cells_with_reasons(given):
     table, systems, _ = given
     twins = {"one": systems["good"], "two": systems["good"]}
-    found = gnomon.compare(gnomon.score("labels", table, twins), measures="accuracy").tables["effects"]
+    found = gnomon.compare(gnomon.score("labels", table, twins), metrics="accuracy").tables["effects"]
     row = found.rows[0]
     assert (row["mean_difference"].value, row["win_rate"].value, row["wins"].value) == (0.0, 0.5, f"0/{GROUPS}/0")
     for key, why in {
@@ -105,7 +105,7 @@ def test_systems_that_agree_have_cells_with_reasons(given):
 def test_one_group_says_so():
     truth = {"id": [1, 2], "label": list("ab"), "group": list("xx")}
     systems = {"a": {"id": [1, 2], "label": list("ab")}, "b": {"id": [1, 2], "label": list("bb")}}
-    row = gnomon.compare(gnomon.score("labels", truth, systems), measures="accuracy").tables["effects"].rows[0]
+    row = gnomon.compare(gnomon.score("labels", truth, systems), metrics="accuracy").tables["effects"].rows[0]
     assert row["mean_difference"].value == pytest.approx(1 / 2)
     for key in ("d_z", "t_p", "wilcoxon_p", "detectable"):
         assert row[key].why == "undefined (1 group)"
@@ -117,7 +117,7 @@ def test_groups_without_a_score_are_left_out_and_counted():
     truth = {"id": range(6), "label": list("ababab"), "group": list("xxyyzz")}
     systems = {"a": {"id": range(6), "label": list("ababab")}, "b": {"id": range(6), "label": list("aabbab")}}
     result = gnomon.score("labels", truth, systems, zero_division="none")
-    found = gnomon.compare(result, measures="precision[a]").tables["effects"]
+    found = gnomon.compare(result, metrics="precision[a]").tables["effects"]
     assert any(note == "a and b, precision[a]: 1 group without a score of both left out" for note in found.notes)
     assert found.rows[0]["wins"].value == "1/1/0"
 
@@ -126,7 +126,7 @@ def test_one_measure_is_in_the_title_and_several_in_a_column(given, found):
     assert found.tables["effects"].title == "per-group evidence: accuracy"
     assert "measure" not in [column.key for column in found.tables["effects"].columns]
     table, systems, _ = given
-    both = gnomon.compare(gnomon.score("labels", table, systems), measures=("accuracy", "kappa")).tables["effects"]
+    both = gnomon.compare(gnomon.score("labels", table, systems), metrics=("accuracy", "kappa")).tables["effects"]
     assert both.title == "per-group evidence"
     assert [row["measure"].value for row in both.rows] == ["accuracy", "accuracy", "kappa", "kappa"]
     assert both.columns[0].key == "measure"

@@ -1,7 +1,12 @@
 """Exhibits: what is packed is read back, worst first, and a damaged file says so."""
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.runs import exhibits
@@ -52,3 +57,63 @@ def test_a_truncated_file_is_refused(folder):
     path.write_bytes(path.read_bytes()[:-30])
     with pytest.raises(GnomonError):
         exhibits.listed(folder)
+
+
+def keep_worst(cases, most, room=math.inf):
+    worst = exhibits.Worst(most, room)
+    made = []
+
+    def make(case):
+        made.append(case)
+        return case
+
+    for case, badness, size in cases:
+        worst.offer(case, badness, lambda case=case: make(case), size)
+    return worst.items, made
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcdefgh"), st.integers(0, 3)), unique_by=lambda one: one[0]),
+    st.integers(0, 4),
+    st.randoms(),
+)
+def test_the_worst_are_kept_in_whatever_order_they_are_offered(cases, most, rng):
+    """Reference: all cases sorted by badness, then by name."""
+    expected = [case for case, _ in sorted(cases, key=lambda one: (-one[1], one[0]))][:most]
+    shuffled = [(case, badness, 0) for case, badness in cases]
+    rng.shuffle(shuffled)
+    assert keep_worst(shuffled, most)[0] == expected
+
+
+def test_no_more_is_kept_than_there_is_room_for():
+    cases = [("a", 3.0, 50), ("b", 2.0, 40), ("c", 1.0, 40)]
+    assert keep_worst(cases, 3, room=100)[0] == ["a", "b"]
+    assert keep_worst(cases[::-1], 3, room=100)[0] == ["a", "b"]
+    cases[1] = ("b", 2.0, 60)
+    for order in itertools.permutations(cases):
+        assert keep_worst(order, 3, room=100)[0] == ["a"], "what is less bad than one that did not fit is not kept"
+    assert keep_worst(cases[::-1], 3, room=10)[0] == ["a"], "the worst is kept whatever its size"
+
+
+def test_offered_from_the_worst_on_no_more_are_made_than_are_kept():
+    made = []
+    worst = exhibits.Worst(2)
+    worst.offer_all(["a", "b", "c", "d"], [0.1, 0.4, 0.3, 0.4], lambda place: made.append(place) or place)
+    assert worst.items == made == [1, 3]
+    worst = exhibits.Worst(2)
+    worst.offer_all(["a", "b", "c"], [0.1, 0.4, 0.3], lambda place: None if place == 1 else place)
+    assert worst.items == [2, 0], "one that cannot be shown makes room for the next"
+
+
+def test_items_are_measured_once_they_are_made():
+    made, measured = [], []
+    sizes = {"a": 50, "b": 60, "c": 10}
+    worst = exhibits.Worst(3, 100)
+    worst.offer_all(
+        list(sizes),
+        [3.0, 2.0, 1.0],
+        lambda place: made.append(place) or "abc"[place],
+        lambda item: measured.append(item) or sizes[item],
+    )
+    assert worst.items == ["a"]
+    assert (made, measured) == ([0, 1], ["a", "b"]), "what is less bad than one that did not fit is not made"

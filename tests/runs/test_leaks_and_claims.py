@@ -4,6 +4,7 @@ import importlib
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import gnomon
@@ -121,30 +122,99 @@ def test_an_error_vetoes_the_claims_of_every_suite(suite):
         assert claim.judge(facts, [error]).missing == ("an audit without errors (found exact-duplicates)",)
 
 
-def test_an_error_may_concern_some_claims_or_none():
-    claims = Claim("a", "s"), Claim("b", "s")
-    error = Finding("x", "error", "w", "e", "r", ("b",))
-    assert [claim.judge({}, [error]).supported for claim in claims] == [True, False]
-    assert [claim.judge({}, [replace(error, claims=())]).supported for claim in claims] == [True, True]
-    assert [claim.judge({}, [replace(error, claims=None)]).supported for claim in claims] == [False, False]
-    assert [claim.judge({}, [replace(error, severity="warning")]).supported for claim in claims] == [True, True]
-    assert replace(error, claims=None).record().keys() == {"id", "severity", "where", "evidence", "remedy"}
+def test_a_warning_vetoes_no_claim():
+    error = Finding("x", "error", "w", "e", "r")
+    assert not Claim("a", "s").judge({}, [error]).supported
+    assert Claim("a", "s").judge({}, [replace(error, severity="warning")]).supported
 
 
-def test_systems_of_different_coverage_are_said_to_be_so_and_not_starred():
+def test_systems_of_different_coverage_are_said_to_be_so_and_not_starred(tmp_path):
     """Eight groups of ten rows; 'short' lacks the last, on which it would be perfect."""
     ids = range(80)
     truth = {"id": ids, "label": ["a", "b"] * 40, "group": [i // 10 for i in ids]}
     other = {"a": "b", "b": "a"}
     poor = [other[x] if i % 10 < 4 + i // 10 % 2 and i < 70 else x for i, x in enumerate(truth["label"])]
     systems = {"good": {"id": ids, "label": truth["label"]}, "short": {"id": range(70), "label": poor[:70]}}
-    result = gnomon.score("labels", truth, systems, missing="skip")
+    result = gnomon.score("labels", truth, systems, missing="skip", out=tmp_path)
     notes = result.tables["scores"].notes
     assert any("error: systems were scored on different cases of 8" in note for note in notes)
     assert [row["accuracy"].mark for row in result.tables["scores"].rows] == ["", ""]
     assert "compared on 7 of 8 cases: '7' was not scored by short" in result.tables["comparison"].notes
     assert result.tables["comparison"].rows[0]["p"].value == 2 / 2**7
-    assert all(verdict(run).supported for run in result.runs)
+    # Shown together, no claim is supported; what is stored of each run, and each by itself, stays as it was.
+    vetoed = ("an audit without errors (found coverage-differs)",)
+    compared, audited = gnomon.compare(tmp_path), gnomon.audit(tmp_path).extra["audit"]
+    assert [verdict(run).missing for run in (*result.runs, *gnomon.load(tmp_path).runs)] == [vetoed] * 4
+    assert [verdict(run).missing for run in compared.runs] == [vetoed] * 2
+    assert any(
+        "an audit without errors (found coverage-differs)" in note for note in compared.tables["comparison"].notes
+    )
+    assert [run["claims"][0]["missing"] for run in audited["runs"]] == [list(vetoed)] * 2
+    assert not any(claim["supported"] for run in audited["runs"] for claim in run["claims"])
+    for run in result.runs:
+        (alone,) = gnomon.audit(run.path).extra["audit"]["runs"]
+        assert alone["claims"][0]["supported"]
+        assert verdict(gnomon.load(run.path).runs[0]).supported
+
+
+ROWS = range(120)
+GROUPED = {"id": [f"r{i}" for i in ROWS], "label": ["a", "b"] * 60, "group": [f"g{i // 10}" for i in ROWS]}
+
+
+def without(lost, wrong=()):
+    """Return answers without some rows, with others wrong."""
+    other = {"a": "b", "b": "a"}
+    kept = [i for i in ROWS if i not in lost]
+    label = [other[GROUPED["label"][i]] if i in wrong else GROUPED["label"][i] for i in kept]
+    return {"id": [GROUPED["id"][i] for i in kept], "label": label}
+
+
+@pytest.mark.parametrize(
+    ("lost", "differ"),
+    [
+        pytest.param((range(1, 4), range(11, 14)), True, id="rows of different groups"),
+        pytest.param((range(1, 4), range(3, 6)), True, id="rows of one group"),
+        pytest.param((range(1, 4), range(1, 4)), False, id="the same rows"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["file", "shards", "codes"])
+def test_as_many_missing_rows_are_not_the_same_rows(tmp_path, kind, lost, differ):
+    """Twelve groups of ten rows; 'good' is right, 'poor' is wrong in every third row: a star if coverage is equal."""
+    systems = {"good": without(lost[0]), "poor": without(lost[1], range(0, 120, 3))}
+    if kind == "file":
+        result = gnomon.score("labels", GROUPED, systems, missing="skip")
+    else:
+        write = write_tables if kind == "shards" else write_codes
+        write(tmp_path / "truth", GROUPED)
+        for name, given in systems.items():
+            write(tmp_path / name, given)
+        given = {name: tmp_path / name for name in systems}
+        result = gnomon.score("labels", tmp_path / "truth", given, missing="skip")
+    scores = result.tables["scores"]
+    assert [row["n"].value for row in scores.rows] == [117, 117]
+    assert [row["accuracy"].mark for row in scores.rows] == ["" if differ else "best", ""]
+    errors = [f.evidence for f in result.runs[0].findings if f.id == "coverage-differs"]
+    assert len(errors) == differ
+    if differ:
+        assert "good 117 rows, poor 117 rows; they differ in 'g0'" in errors[0]
+
+
+def write_tables(folder, columns):
+    """Write rows of two shards: each holds every second row of every group."""
+    folder.mkdir()
+    for shard in (0, 1):
+        rows = [row for row, name in enumerate(columns["id"]) if int(name[1:]) % 2 == shard]
+        lines = [",".join(columns), *(",".join(str(own[row]) for own in columns.values()) for row in rows)]
+        (folder / f"part{shard}.csv").write_text("\n".join(lines) + "\n")
+
+
+def write_codes(folder, columns):
+    """Write a shard per group, with -1 where a row is missing."""
+    code = dict(zip(columns["id"], ({"a": 0, "b": 1}[label] for label in columns["label"]), strict=True))
+    for group in range(12):
+        (folder / f"g{group}").mkdir(parents=True)
+        codes = [code.get(f"r{row}", -1) for row in range(10 * group, 10 * group + 10)]
+        np.save(folder / f"g{group}" / "1.npy", np.array(codes, np.int8))
 
 
 def test_what_was_predicted_elsewhere_is_not_judged():

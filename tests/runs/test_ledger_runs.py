@@ -7,17 +7,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from gnomon.audit.results import trivial_baselines
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.protocol import Protocol
+from gnomon.inference.effects import win_rate
+from gnomon.inference.friedman import rank_systems
 from gnomon.inference.intervals import Plan
 from gnomon.inference.paired import compare
+from gnomon.inference.pairs import NO_DIRECTION, pair_scores
 from gnomon.measures.ranked import AveragePrecision, Percentile
 from gnomon.runs import packing, seal
+from gnomon.runs.comparison import Contest, compare_runs, comparison_table
 from gnomon.runs.directory import publish
 from gnomon.runs.provenance import Clock
 from gnomon.runs.run import Evaluation, load, make
+from gnomon.runs.tables import by_measure, ranked
 from gnomon.runs.verify import verify
 
 MEASURES = (AveragePrecision(), Percentile("onset_error", "onset_error", 50.0, "s", True))
@@ -119,6 +125,28 @@ def test_groups_of_two_runs_are_compared(published):
     found = compare(MEASURES[1], published.groups(MEASURES[1]), other.groups(MEASURES[1]))
     assert found.difference == 1.0 - 4.0
     assert (found.p, found.exact) == (0.25, True)  # only the observed arrangement of 8 and its mirror image
+
+
+def test_the_earlier_of_two_systems_is_not_the_better_one():
+    """'early' is 30 s early in every case, 'exact' is right: a lower signed error is no better one."""
+    found = {}
+    for name, error in (("exact", 0.0), ("early", -30.0)):
+        rows = Ledger(np.arange(4), {"onset_error": error + np.array([0.0, 0.1, 0.2, 0.3])})
+        protocol = Protocol("falls", "1", MEASURES[1:])
+        found[name] = make(evaluation(system=name, protocol=protocol, ledgers={"onset_error": rows}), Plan(), Clock())
+    runs = [found["early"], found["exact"]]
+    assert [run.system for run in ranked(runs)] == ["exact", "early"]
+    assert Contest(runs).winner(MEASURES[1]) == ""
+    table = comparison_table(compare_runs(runs), runs[0])
+    assert "speaks for A" not in " ".join(table.notes)
+    assert any("neither higher nor lower is better, so that A - B speaks for neither" in note for note in table.notes)
+    (better,) = by_measure(runs, ["onset_error_median"], name="x", title="x").rows
+    assert better["better"].value == "0 is best"
+    pairs = pair_scores(MEASURES[1], *(run.groups(MEASURES[1]) for run in runs))
+    assert (win_rate(pairs).value, win_rate(pairs).why) == (None, NO_DIRECTION)
+    rows = [[-30.0, 0.0]] * 5
+    assert rank_systems(rows, ["early", "exact"], direction=MEASURES[1].direction).why == NO_DIRECTION
+    assert trivial_baselines({"a": 0.0}, {"b": -30.0}, measure="x", direction=MEASURES[1].direction) == ()
 
 
 def test_scores_are_plain_json(published):

@@ -1,10 +1,11 @@
-"""Names of measures: what tables of every suite print, and what messages offer, is accepted by ``--measure``."""
+"""Names of measures: what tables of every suite print, and what messages offer, is accepted by ``--metrics``."""
 
 import re
 
 import pytest
 
 import gnomon
+from gnomon.api import choose_metrics, present
 from gnomon.core import registry
 from gnomon.core.errors import InputError
 from gnomon.core.measure import MOST_OFFERED, find_measure
@@ -12,8 +13,12 @@ from gnomon.core.table import Table
 from gnomon.measures.classification import F1, Accuracy, ClassF1
 from gnomon.measures.skeletons import MPJPE
 from gnomon.report.cells import heading
+from gnomon.suites.change.protocol import FIRST_TABLE as CHANGE_COLUMNS
 from gnomon.suites.change.protocol import protocol as change_protocol
+from gnomon.suites.events import protocol as events_protocol
 from gnomon.suites.har.protocol import measures as har_measures
+from gnomon.suites.labels import protocol as labels_protocol
+from gnomon.suites.skeleton import protocol as skeleton_protocol
 
 MEASURES = (F1("macro"), Accuracy(), F1("weighted"), ClassF1("a b"), ClassF1("C"), ClassF1("c"), MPJPE((0,)))
 BOXES = change_protocol("strict", "max-cardinality", 0.25, ()).measures
@@ -42,6 +47,8 @@ def test_case_blanks_and_punctuation_make_no_difference(given, name):
         ("box_macro_f1", "box_macro_f1@0.25:max-cardinality"),
         ("box macro f1@0.25", "box_macro_f1@0.25:max-cardinality"),
         ("macro f1", "box_macro_f1@0.25:max-cardinality"),
+        ("mean iou", "box_mean_iou@0.25:max-cardinality"),
+        ("mean IoU ↑", "box_mean_iou@0.25:max-cardinality"),
         ("f1[Add]", "box_f1[Add]@0.25:max-cardinality"),
         ("false boxes per scene (1/scene) ↓", "false_boxes_per_scene@0.25:max-cardinality"),
         ("change detection rate", "cdr"),
@@ -156,3 +163,39 @@ def names_in(table, run):
     if table.name == "coverage":
         return []
     return headings + [str(row[key].value) for row in table.rows for key in keys if key in row]
+
+
+@pytest.mark.parametrize("suite", ["labels", "events", "change", "har", "skeleton", "episode"])
+@pytest.mark.parametrize("count", [1, 3, 9])
+def test_the_first_table_shows_what_was_chosen_and_nothing_else(scored, suite, count):
+    """Names from the end of the list: none of them is a default column of the first place."""
+    measures = scored[suite].runs[0].measures
+    names = [measure.name for measure in measures[::-1][:count]]
+    runs, chosen = choose_metrics(scored[suite].runs, [f"{', '.join(names[:2])}", *names[2:]])
+    assert chosen == tuple(names)
+    (run,) = runs
+    assert [measure.name for measure in run.measures[:count]] == names
+    assert len(run.measures) == len(measures)
+    assert sorted(map(repr, run.scores)) == sorted(map(repr, scored[suite].runs[0].scores))
+    result = present(runs)
+    first = next(iter(result.tables.values()))
+    assert [column.key for column in first.columns if column.kind == "score"] == names
+    for name in names:
+        value = run.find(name).value
+        shown = first.rows[0][name].value
+        factor = next(measure.shown.factor if measure.shown else 1.0 for measure in measures if measure.name == name)
+        assert shown == (None if value is None else pytest.approx(value * factor))
+    slices = result.tables.get("slices")
+    assert slices is None or [column.key for column in slices.columns if column.kind == "score"] == names
+
+
+def test_the_first_table_without_a_choice_is_declared_by_name(scored):
+    declared = {
+        "labels": labels_protocol.FIRST_TABLE,
+        "events": events_protocol.FIRST_TABLE,
+        "change": [f"{name}@0.25:max-cardinality" for name in CHANGE_COLUMNS],
+        "skeleton": skeleton_protocol.FIRST_TABLE,
+    }
+    for suite, names in declared.items():
+        first = next(iter(scored[suite].tables.values()))
+        assert [column.key for column in first.columns if column.kind == "score"] == list(names), suite

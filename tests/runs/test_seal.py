@@ -46,6 +46,26 @@ def test_an_untouched_folder_agrees_with_its_seal(folder):
     assert seal.problems(folder) == []
 
 
+def test_an_empty_seal_agrees_with_nothing(folder, tmp_path_factory):
+    """Not even with an empty folder: it says nothing of what belongs there."""
+    bare = tmp_path_factory.mktemp("bare")
+    for one in (folder, bare):
+        (one / seal.NAME).write_bytes(b"")
+        assert seal.problems(one) == [f"{seal.NAME} is empty: it says nothing of what belongs here"]
+
+
+def test_the_hashes_of_a_seal_are_read_by_the_whole_name(folder):
+    """Names may hold what some take for the end of a line."""
+    (folder / "a\u2028b\x0bc").write_bytes(b"third")
+    (folder / seal.NAME).write_bytes(seal.make(folder))
+    assert seal.read(folder) == {
+        "a.txt": hashlib.sha256(b"first").hexdigest(),
+        "a\u2028b\x0bc": hashlib.sha256(b"third").hexdigest(),
+        "b.txt": hashlib.sha256(b"second").hexdigest(),
+        "deep/c.bin": hashlib.sha256(bytes(range(256))).hexdigest(),
+    }
+
+
 def test_sealing_twice_gives_the_same_bytes(folder):
     assert seal.make(folder) == (folder / seal.NAME).read_bytes()
 

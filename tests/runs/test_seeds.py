@@ -47,7 +47,7 @@ def two_way(shares):
 
 def test_mean_and_parts_of_the_standard_error(four):
     """Groups of one size: a pseudo-value of accuracy is the share right of that group."""
-    found = gnomon.compare(*(result for result, _ in four), over="seeds", measures="accuracy")
+    found = gnomon.compare(*(result for result, _ in four), over="seeds", metrics="accuracy")
     rows = found.tables["seeds"].rows
     assert [row["system"].value for row in rows] == ["good", "poor"]
     for row in rows:
@@ -60,7 +60,7 @@ def test_mean_and_parts_of_the_standard_error(four):
 
 
 def test_systems_with_the_same_seeds_are_compared(four):
-    found = gnomon.compare(*(result for result, _ in four), over="seeds", measures="accuracy")
+    found = gnomon.compare(*(result for result, _ in four), over="seeds", metrics="accuracy")
     (row,) = found.tables["comparison"].rows
     assert (row["a"].value, row["b"].value, row["seeds"].value) == ("good", "poor", 4)
     apart = np.stack([own["good"] - own["poor"] for _, own in four])
@@ -160,7 +160,7 @@ def test_anything_else_to_compare_over_is_refused(four):
 @pytest.mark.parametrize("n", [2, 4, 5])
 def test_the_difference_says_what_its_interval_rests_on(n):
     """Eight groups: two classes rest on fewer than ten; fewer than five seeds are few."""
-    found = gnomon.compare(*(scored(seed)[0] for seed in range(n)), over="seeds", measures=("macro_f1", "accuracy"))
+    found = gnomon.compare(*(scored(seed)[0] for seed in range(n)), over="seeds", metrics=("macro_f1", "accuracy"))
     for name in ("seeds", "comparison"):
         notes = found.tables[name].notes
         assert (f"interval rests on only {n} seeds" in notes) == (n < 5)
@@ -170,7 +170,7 @@ def test_the_difference_says_what_its_interval_rests_on(n):
 def test_the_difference_over_two_seeds_is_as_wide_as_two_seeds_make_it():
     """Two values say little of a spread: t of one degree of freedom is 12.706; no difference is beyond 1."""
     given = [scored(seed) for seed in (1, 2)]
-    cell = gnomon.compare(*(one for one, _ in given), over="seeds", measures="accuracy").tables["comparison"].rows[0]
+    cell = gnomon.compare(*(one for one, _ in given), over="seeds", metrics="accuracy").tables["comparison"].rows[0]
     values = [own["good"].mean() - own["poor"].mean() for _, own in given]
     half = 12.706 * abs(values[0] - values[1]) / 2
     assert half > 0

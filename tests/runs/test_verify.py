@@ -379,7 +379,7 @@ def test_the_same_predictions_in_another_file_pass(folder):
 
 
 @pytest.mark.parametrize(
-    ("content", "error"), [(None, "FileNotFoundError"), (b"", "ArrowInvalid"), (b"PAR1", "ArrowInvalid")]
+    ("content", "error"), [(None, "no such file"), (b"", "the file is empty"), (b"PAR1", "not a parquet file")]
 )
 def test_missing_or_damaged_predictions_are_reported(folder, content, error):
     path = folder / "predictions.parquet"
@@ -389,7 +389,8 @@ def test_missing_or_damaged_predictions_are_reported(folder, content, error):
     reseal(folder)
     found = problems(folder)
     assert list(found) == ["predictions"]
-    assert f"could not be checked ({error}" in found["predictions"][0]
+    assert "could not be checked (InputError: " in found["predictions"][0]
+    assert f"predictions.parquet: {error}" in found["predictions"][0]
 
 
 @pytest.mark.parametrize(("fact", "value"), [("groups", 6), ("cases", 400), ("groups", None), ("groups", "3")])
@@ -482,18 +483,19 @@ def test_tallies_of_another_number_of_cases_are_found(folder):
     packing.write_npz(path, packing.pack_tallies({"classification": part.take(np.array([0, 1, 2]))}))
     reseal(folder)
     found = problems(folder)
-    assert list(found) == ["identities", "scores"]
-    assert found["identities"] == ("classification: 3 tallies for 4 cases",)
-    assert "could not be checked" in found["scores"][0]
+    assert list(found) == ["readable"]
+    assert "the tallies of 'classification' are of 3 cases, expected 4 as in coverage.json" in found["readable"][0]
 
 
-def test_tallies_of_another_number_of_cases_are_counted(evaluation, tmp_path):
-    folder = publish(make(dataclasses.replace(evaluation, ledgers={}), Plan(), Clock()), tmp_path).path
-    path = folder / "tallies.npz"
-    part = packing.unpack_tallies(packing.read_packed(path))["classification"]
-    packing.write_npz(path, packing.pack_tallies({"classification": part.take(np.array([0, 1, 2]))}))
+def test_rows_of_cases_that_the_run_does_not_have_are_found(folder):
+    path = folder / "ledgers.npz"
+    ledger = packing.unpack_ledgers(packing.read_packed(path))["confusion"]
+    moved = Ledger(ledger.case + 3, ledger.columns, ledger.labels)
+    packing.write_npz(path, packing.pack_ledgers({"confusion": moved}))
     reseal(folder)
-    assert problems(folder)["identities"] == ("classification: 3 tallies for 4 cases",)
+    found = problems(folder)
+    assert list(found) == ["readable"]
+    assert "the rows of 'confusion' are of 7 cases, expected 4" in found["readable"][0]
 
 
 def test_tallies_of_another_family_are_found(folder):
@@ -543,7 +545,7 @@ def test_an_unknown_schema_is_reported(folder):
     edit(folder, "manifest.json", lambda manifest: manifest.update(schema="gnomon.run/99"))
     found = problems(folder)
     assert list(found) == ["readable"]
-    assert "unknown run schema 'gnomon.run/99'" in found["readable"][0]
+    assert "schema 'gnomon.run/99', expected 'gnomon.run/1'; read it with that version" in found["readable"][0]
 
 
 @pytest.mark.parametrize("name", ["coverage.json", "scores.json", "audit.json", "tallies.npz", "manifest.json"])

@@ -23,7 +23,8 @@ class Check:
 
     def load(self) -> Callable[..., tuple[Finding, ...]]:
         """Import the function."""
-        return load(f"gnomon.audit.{self.reference}")
+        check: Callable[..., tuple[Finding, ...]] = load(f"gnomon.audit.{self.reference}")
+        return check
 
 
 _ALL = (

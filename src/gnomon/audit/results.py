@@ -20,8 +20,6 @@ from gnomon.core.tallies import Tallies, Totals, union
 
 AGAIN = "score again from the predictions; what is stored was changed, or made by a faulty measure"
 IDLE = "what differs between them was not applied, or never binds; do not report it as an effect of zero"
-COMPARING: tuple[str, ...] = ()
-"""The claims of single runs that errors about the comparison of runs concern: none."""
 CLOSE = 1e-9
 """Relative difference at which a stored score still follows from its tallies."""
 
@@ -38,6 +36,8 @@ def trivial_baselines(
     Needs scores of one measure by name, None where undefined, all over the same cases. Without a baseline that has a
     score it says so. Cannot see whether a lead over a baseline is chance; comparing the runs can.
     """
+    if not direction:
+        return ()  # of a signed error neither more nor less is better
     known = {name: value for name, value in baselines.items() if value is not None}
     if not known:
         text = f"no trivial baseline was scored by {measure}, beside {len(systems)} {plural('system', len(systems))}"
@@ -127,7 +127,7 @@ def coverage(
         counts = ", ".join(f"{system} {len(wanted) - len(missing)}" for system, missing in dropped.items())
         text = f"systems were scored on different cases of {len(wanted)} ({counts}); {len(common)} are common to all"
         remedy = "their scores are not comparable: complete the runs, or read the comparison on common cases"
-        findings.append(Finding("coverage-differs", "error", "cases", text, remedy, COMPARING))
+        findings.append(Finding("coverage-differs", "error", "cases", text, remedy))
     return tuple(findings)
 
 
@@ -163,9 +163,7 @@ def same_predictions(prints: Mapping[str, str], systems: Mapping[str, str] | Non
             of = {(systems or {}).get(name) for name in names}
             alike = len(of) == 1 and None not in of
             severity: Severity = "warning" if alike else "error"
-            findings.append(
-                Finding("same-predictions", severity, ", ".join(names), text, IDLE if alike else remedy, COMPARING)
-            )
+            findings.append(Finding("same-predictions", severity, ", ".join(names), text, IDLE if alike else remedy))
     return tuple(findings)
 
 

@@ -17,8 +17,7 @@ def _ablate(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
     from gnomon.tuning import perform_ablation
 
     shown = showing(given)
-    without, metric = given.pop("without", ()), given.pop("metric", "")
-    result = perform_ablation(suite.name, given, without, metric, stream=sys.stderr)
+    result = perform_ablation(suite.name, given, given.pop("without", ()), stream=sys.stderr)
     show(result, as_json, *shown)
     return conclude(result)
 
@@ -31,7 +30,6 @@ OWN = (
         metavar="A,B",
         help="Switches of the system, each turned off by itself.",
     ),
-    click.Option(["--metric"], metavar="NAME", help="Measure that is shown.  [default: the headline]"),
 )
 command = TunedGroup(
     "ablate",

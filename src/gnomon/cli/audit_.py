@@ -28,7 +28,7 @@ SHOWN = 3
 def command(runs: tuple[str, ...], fail_on: str | None, json_: bool) -> int:
     """Audit runs."""
     from gnomon.api import audit
-    from gnomon.cli.output import emit, say
+    from gnomon.cli.output import emit, say, say_unscored, tell
     from gnomon.report.terminal import display
 
     result = audit(*runs, fail_on=fail_on)
@@ -38,10 +38,11 @@ def command(runs: tuple[str, ...], fail_on: str | None, json_: bool) -> int:
     else:
         display([result.tables["audit"]])
         for line in lines(report, _width()):
-            click.echo(line)
+            tell(line)
     for path, why in report.broken.items():
         say(f"gnomon: {path} was not audited: {'; '.join(why)}")
-    return 1 if result.extra["audit"]["failed"] else 0
+    unscored = say_unscored(result)
+    return 1 if unscored or result.extra["audit"]["failed"] else 0
 
 
 def _width() -> int:

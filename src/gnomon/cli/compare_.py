@@ -12,11 +12,10 @@ from gnomon.cli.formats import check_output, formatted, put
 @click.command(help="Compare runs that were scored on the same data: the best against every other.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @click.option(
-    "--measure",
-    "measures",
+    "--metrics",
     multiple=True,
-    metavar="NAME",
-    help="Measure to compare by, by name or as tables print it; may be repeated.",
+    metavar="METRIC",
+    help="Metrics to compare by: names as stored or as printed, or your own as file.py:Class; several with commas.",
 )
 @click.option("--against", default="", metavar="SYSTEM", help="Compare every system with this one, not with the best.")
 @click.option("--all-pairs", is_flag=True, help="Compare every system with every other.")
@@ -46,10 +45,12 @@ def command(
     """Compare runs."""
     from gnomon.api import compare
     from gnomon.cli.output import say_unscored
+    from gnomon.runs.run import raise_as_damage
 
     check_output(output)
     result = compare(*runs, over=over or "", **options)
-    held = result.record()
-    record = {"tables": held["tables"], "runs": [run["id"] for run in held["runs"]]}
-    put(result, "json" if json_ else format_, output, record)
-    return int(say_unscored(result))
+    with raise_as_damage([run.path for run in result.runs if run.path]):
+        held = result.record()
+        record = {"tables": held["tables"], "runs": [run["id"] for run in held["runs"]]}
+        put(result, "json" if json_ else format_, output, record)
+        return int(say_unscored(result))

@@ -69,7 +69,7 @@ def _hints(runs: Mapping[Path, Run], out: str) -> list[tuple[str, str]]:
     hints.append((f"{program} report {first} --format markdown", "the same for a document"))
     hints.append((f"{program} serve --runs {shlex.quote(out)}", "all of it in a browser (extra dashboard)"))
     second = run.measures[1].name
-    hints.append((f"{program} compare {first} --measure {second}", "the paired comparison by another measure"))
+    hints.append((f"{program} compare {first} --metrics {second}", "the paired comparison by another metric"))
     hints.append((f"{program} template {run.suite} my-data", "files to fill with your own results"))
     return hints
 

@@ -55,7 +55,7 @@ def check_output(output: str | None) -> None:
 
 def put(result: Any, format: str, output: str | None, record: Any, ragged: str = "error") -> None:
     """Print a result in a format, or write it to a file, HTML as a whole page; ``record`` is what JSON holds."""
-    from gnomon.cli.output import say
+    from gnomon.cli.output import put_text, say
     from gnomon.report import render
     from gnomon.report.terminal import display
 
@@ -67,7 +67,7 @@ def put(result: Any, format: str, output: str | None, record: Any, ragged: str =
     else:
         text = render(result.items, format, ragged, page=bool(output))
     if not output:
-        click.echo(text, nl=False)
+        put_text(text)
         return
     try:
         Path(output).parent.mkdir(parents=True, exist_ok=True)

@@ -34,9 +34,10 @@ def command(
     query = Query(suite, system, search, partial, limit)
     table = _runs(folder, query) if what == "runs" else _measures() if what == "measures" else _suites()
     if json_:
+        from gnomon.cli.output import put_text
         from gnomon.report import render
 
-        click.echo(render([table], "json"), nl=False)
+        put_text(render([table], "json"))
     else:
         from gnomon.report.terminal import display
 
@@ -59,7 +60,7 @@ def _measures() -> Table:
     from gnomon.core import registry
 
     rows = [
-        (m.name, m.title, m.family, m.direction, f"{m.bounds[0]:g} to {m.bounds[1]:g}", repr(m))
+        (m.name, m.title, m.family, m.direction or "0 is best", f"{m.bounds[0]:g} to {m.bounds[1]:g}", repr(m))
         for m in registry.measures()
     ]
     return _table(
@@ -68,8 +69,10 @@ def _measures() -> Table:
 
 
 def _runs(folder: str, query: Query) -> Table:
+    from dataclasses import replace
+
     from gnomon.core.table import Cell, Column, Table
-    from gnomon.runs.index import Index
+    from gnomon.runs.index import Index, Query
 
     index = Index(folder)
     entries, total = index.find(query), index.count(query)
@@ -87,6 +90,10 @@ def _runs(folder: str, query: Query) -> Table:
         }
         for entry in entries
     )
+    everything = query == replace(Query(), limit=query.limit)
+    rows += tuple(
+        {"run": Cell(name), "state": Cell("another version")} for name in sorted(index.other_versions) if everything
+    )
     texts, counts = ("run", "suite", "system", "headline"), ("n", "groups")
     columns = (
         *(Column(key, key) for key in texts),
@@ -95,6 +102,7 @@ def _runs(folder: str, query: Query) -> Table:
         *(Column(key, key) for key in ("state", "started")),
     )
     notes = [f"{len(entries)} of {total} runs shown; --limit 0 shows all"] if len(entries) < total else []
+    notes += [why for _, why in sorted(index.other_versions.items())]
     notes += [f"{name} cannot be read ({why})" for name, why in index.unreadable.items()]
     index.close()
     return Table("runs", f"runs in {folder}", columns, rows, tuple(notes))

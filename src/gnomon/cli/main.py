@@ -155,5 +155,7 @@ def _usage(error: click.UsageError) -> str:
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    click.echo(f"gnomon: {' '.join(message.split())}", err=True)
+    from gnomon.report.markup import printable
+
+    click.echo(f"gnomon: {printable(' '.join(message.split()))}", err=True)
     sys.exit(code)

@@ -3,22 +3,34 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import Any
 
 import click
 
 from gnomon.api import Result
 from gnomon.core.errors import some
+from gnomon.report.markup import printable
 
 
 def emit(value: Any) -> None:
     """Print machine output: one JSON document on stdout."""
-    click.echo(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1))
+    put_text(json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+
+
+def put_text(text: str) -> None:
+    """Print text of a machine format on stdout as it is; to a terminal without what moves its cursor."""
+    click.echo(printable(text) if sys.stdout.isatty() else text, nl=False)
 
 
 def say(text: str) -> None:
     """Tell a person something, on stderr."""
-    click.echo(text, err=True)
+    click.echo(printable(text), err=True)
+
+
+def tell(text: str) -> None:
+    """Print a line of a result for a person, on stdout."""
+    click.echo(printable(text))
 
 
 def show(result: Result, as_json: bool) -> None:

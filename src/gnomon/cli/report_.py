@@ -14,6 +14,12 @@ from gnomon.report import RAGGED
 )
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path())
 @paged
+@click.option(
+    "--metrics",
+    multiple=True,
+    metavar="METRIC",
+    help="Metrics of the tables: names as stored or as printed, or your own as file.py:Class; several with commas.",
+)
 @click.option("--figures", type=click.Path(file_okay=False), metavar="DIR", help="Write figures as SVG, PNG and PDF.")
 @click.option(
     "--ragged",
@@ -24,19 +30,29 @@ from gnomon.report import RAGGED
 )
 @click.option("--json", "json_", is_flag=True, help="The same as --format json.")
 def command(
-    runs: tuple[str, ...], format_: str, ragged: str, output: str | None, figures: str | None, json_: bool
-) -> None:
+    runs: tuple[str, ...],
+    metrics: tuple[str, ...],
+    format_: str,
+    ragged: str,
+    output: str | None,
+    figures: str | None,
+    json_: bool,
+) -> int:
     """Report runs."""
     from gnomon.api import load
+    from gnomon.cli.output import say_unscored
+    from gnomon.runs.run import raise_as_damage
 
-    result = load(*runs)
+    result = load(*runs, metrics=metrics)
     form = "json" if json_ else format_
-    if form == "html" and output:
-        _page(result, output, ragged)
-    else:
-        put(result, form, output, result.record(), ragged)
-    if figures:
-        _figures(result, figures, ragged)
+    with raise_as_damage([run.path for run in result.runs if run.path]):
+        if form == "html" and output:
+            _page(result, output, ragged)
+        else:
+            put(result, form, output, result.record(), ragged)
+        if figures:
+            _figures(result, figures, ragged)
+    return int(say_unscored(result))
 
 
 def _page(result: object, output: str, ragged: str) -> None:

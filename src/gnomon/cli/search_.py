@@ -19,8 +19,7 @@ def _search(suite: Suite, given: dict[str, Any], as_json: bool) -> int:
 
     shown = showing(given)
     axes = grids.parse(given.pop("grid", ()))
-    metric, random = given.pop("metric"), given.pop("random", 0)
-    result = perform_search(suite.name, given, axes, metric, random, stream=sys.stderr)
+    result = perform_search(suite.name, given, axes, given.pop("random", 0), stream=sys.stderr)
     show(result, as_json, *shown)
     return conclude(result)
 
@@ -34,7 +33,6 @@ OWN = (
         help="Values of a parameter; may be repeated, then every combination is tried. With --random also "
         "KEY=LOW..HIGH and KEY=LOW..HIGH:log.",
     ),
-    click.Option(["--metric"], required=True, metavar="NAME", help="Measure that decides."),
     click.Option(["--random"], type=click.IntRange(1), metavar="N", help="Try N combinations, drawn with --seed."),
 )
 command = TunedGroup(

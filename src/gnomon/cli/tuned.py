@@ -40,7 +40,7 @@ class TunedGroup(SuiteGroup):
             )
         command = build(suite, "run", self.action)
         decided = {suite.tuning.part} if self.decides_part else set()
-        taken = [self._single(item, suite.tuning.systems) for item in command.params if item.name not in decided]
+        taken = [self._single(item, suite.tuning.option) for item in command.params if item.name not in decided]
         command.params = [*self.own, *taken[:-1], *own(), taken[-1]]
         command.help = self.help
         return command

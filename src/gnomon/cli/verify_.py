@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def command(runs: tuple[str, ...], json_: bool) -> int:
     """Verify runs."""
     from gnomon.api import verify
-    from gnomon.cli.output import emit
+    from gnomon.cli.output import emit, tell
 
     results: dict[str, list[Check]] = {}
     for check in verify(*runs):
@@ -32,9 +32,9 @@ def command(runs: tuple[str, ...], json_: bool) -> int:
         emit({"passed": passed, "runs": rows})
         return 0 if passed else 1
     for folder, checks in results.items():
-        click.echo(folder)
+        tell(folder)
         for check in checks:
-            click.echo(f"  {'ok    ' if check.passed else 'FAILED'} {check.name}: {check.detail or 'see below'}")
+            tell(f"  {'ok    ' if check.passed else 'FAILED'} {check.name}: {check.detail or 'see below'}")
             for problem in check.problems:
-                click.echo(f"         {problem}")
+                tell(f"         {problem}")
     return 0 if passed else 1

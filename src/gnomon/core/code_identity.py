@@ -15,16 +15,18 @@ Source is read once in a process, because a module that is imported stays as it 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
+import os
 import site
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import EXTENSION_SUFFIXES, PathFinder, SourceFileLoader
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +136,22 @@ def _source_of(module: str) -> Code | str:
     if _is_source(path):
         return graph([path])
     top = module.partition(".")[0]
-    return f"{top} {version_of(top)}"
+    folder = path.parents[len(module.split(".")) - (path.name != "__init__.py") - 1] if "." in module else path.parent
+    own = folder if path.name == "__init__.py" or "." in module else path
+    return f"{top} {version_of(top)} {_hash_package(own)}"
+
+
+@cache
+def _hash_package(place: Path) -> str:
+    """Hash the source of an installed package, or of a module that is in none.
+
+    A user's own package may be installed again with other code under the same version.
+    """
+    files = sorted(place.rglob("*.py")) if place.is_dir() else [place]
+    hashes = {
+        file.relative_to(place.parent).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files
+    }
+    return fingerprint(hashes)[:16]
 
 
 _NO_SOURCE = "no source of "
@@ -162,6 +179,8 @@ def _compiled_files() -> dict[Path, Path]:
 
 def _is_newer(path: Path, compiled: Path) -> bool:
     """Say whether source differs in time or size from what its compiled file says it was made of (PEP 552)."""
+    if not os.access(compiled, os.W_OK) or not os.access(compiled.parent, os.W_OK):
+        return False  # Python could not write it anew when it imported newer source
     try:
         header = compiled.read_bytes()[:16]
     except OSError:
@@ -200,7 +219,7 @@ def version_of(package: str) -> str:
     """
     try:
         return importlib.metadata.version("scikit-learn" if package == "sklearn" else package)
-    except importlib.metadata.PackageNotFoundError:
+    except (importlib.metadata.PackageNotFoundError, FileNotFoundError):  # the latter: a folder without its metadata
         names = importlib.metadata.packages_distributions().get(package, [])
         return ", ".join(f"{name} {importlib.metadata.version(name)}" for name in sorted(set(names))) or "not installed"
 
@@ -232,17 +251,22 @@ def _import_folder(path: Path) -> Path:
 
 def _imports(path: Path) -> Iterator[str]:
     """Name what a source file imports: absolute names of modules, and of what may be a module or a name in one."""
+    source = path.read_bytes()
     try:
-        tree = ast.parse(path.read_bytes())
+        tree = ast.parse(source)
     except (SyntaxError, ValueError):  # it cannot be imported either
         return
+    # Most files call nothing that imports: then only statements have to be looked at, and not what is in them.
+    # Letters beyond ASCII may be other forms of those in a name.
+    calls = not source.isascii() or any(name.encode() in source for name in _IMPORTERS)
+    importers = _IMPORTERS | _aliases(tree) if calls else _IMPORTERS
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.If) and _is_for_types(node.test):
             waiting += node.orelse
             continue
-        waiting += ast.iter_child_nodes(node)
+        waiting += ast.iter_child_nodes(node) if calls else _statements(node)
         if isinstance(node, ast.Import):
             yield from (item.name for item in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -250,7 +274,19 @@ def _imports(path: Path) -> Iterator[str]:
             yield base
             yield from (f"{base}.{item.name}".lstrip(".") for item in node.names)
         elif isinstance(node, ast.Call):
-            yield _absolute(path, _named_in_call(node))
+            yield _absolute(path, _named_in_call(node, importers))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Return the statements in a statement, and what holds further ones: handlers of errors, and cases of a match."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        yield from getattr(node, name, ())
+
+
+def _aliases(tree: ast.AST) -> set[str]:
+    """Return other names under which a file has ``importlib.import_module``."""
+    found = (item for item in ast.walk(tree) if isinstance(item, ast.ImportFrom) and item.module == "importlib")
+    return {name.asname for node in found for name in node.names if name.name == "import_module" and name.asname}
 
 
 def _is_for_types(test: ast.expr) -> bool:
@@ -258,10 +294,10 @@ def _is_for_types(test: ast.expr) -> bool:
     return (test.id if isinstance(test, ast.Name) else getattr(test, "attr", "")) == "TYPE_CHECKING"
 
 
-def _named_in_call(call: ast.Call) -> str:
+def _named_in_call(call: ast.Call, importers: Collection[str]) -> str:
     """Return the module that a call such as ``import_module("name")`` imports; nothing for any other call."""
     called = call.func.id if isinstance(call.func, ast.Name) else getattr(call.func, "attr", "")
-    if called not in _IMPORTERS:
+    if called not in importers:
         return ""
     given = [*call.args, *(item.value for item in call.keywords if item.arg in ("name", "package"))]
     texts = [item.value for item in given if isinstance(item, ast.Constant) and isinstance(item.value, str)]
@@ -288,16 +324,20 @@ def _source_files(name: str, path: Path) -> list[Path]:
         return []
     if _PACKAGE in path.parents:
         return list(_modules(_PACKAGE.parent, name)) if top == _PACKAGE.name else []
-    for folder in dict.fromkeys((path.parent, _import_folder(path), Path.cwd())):
+    home = _import_folder(path)
+    is_own = home != path.parent and path.relative_to(home).parts[0] == top
+    for folder in dict.fromkeys((path.parent, home, Path.cwd()) if is_own or not is_installed(top) else ()):
         found = list(_modules(folder, name))
         if found:
             return found
-    folder_of_package = _found_elsewhere(top)
+    folder_of_package = _found_elsewhere(top, tuple(map(os.fspath, sys.path)))
     return list(_modules(folder_of_package, name)) if folder_of_package else []
 
 
 @cache
-def _found_elsewhere(top: str) -> Path | None:
+def _found_elsewhere(top: str, path_of_python: tuple[str, ...]) -> Path | None:
+    """Return the folder of a package that is not installed; the path counts, because a user's file may extend it."""
+    del path_of_python
     if top in sys.stdlib_module_names:
         return None
     try:
@@ -311,19 +351,75 @@ def _found_elsewhere(top: str) -> Path | None:
     return path.parent
 
 
+def is_installed(name: str) -> bool:
+    """Say whether a module is one of the standard library or of an installed package.
+
+    Packages are installed in Python's own folders, and in folders of the path that hold the metadata of packages
+    (``pip install --target``, environment modules of a cluster). What lies in any other folder cannot hide them.
+
+    >>> is_installed("json"), is_installed("numpy.linalg"), is_installed("numpy.no_such_module"), is_installed("mine")
+    (True, True, False, False)
+    """
+    if name in sys.stdlib_module_names:
+        return True
+    places = [place for place in map(os.fspath, sys.path) if _holds_packages(place)]
+    parts = name.split(".")
+    for number in range(1, len(parts) + 1):
+        spec = PathFinder.find_spec(".".join(parts[:number]), places)
+        if spec is None or spec.origin is None:  # without an origin it is a bare folder, which hides no module
+            return False
+        places = list(spec.submodule_search_locations or ())
+    return True
+
+
+@cache
+def _holds_packages(folder: str) -> bool:
+    path = Path(folder).resolve()
+    if any(place == path or place in path.parents for place in _INSTALLED):
+        return True
+    with contextlib.suppress(OSError):
+        return path != Path.cwd() and any(entry.endswith((".dist-info", ".egg-info")) for entry in os.listdir(path))
+    return False
+
+
+@cache
+def _package_folders(path_of_python: tuple[str, ...]) -> tuple[Path, ...]:
+    """Return the folders of the path that hold installed packages besides Python's own: those with their metadata.
+
+    Such are ``pip install --target``, and the packages of another environment. An editable install has its metadata
+    (``.egg-info``) beside the source, which still counts by its content.
+    """
+    found = []
+    for folder in (Path(place).resolve() for place in path_of_python):
+        with contextlib.suppress(OSError):
+            if folder != Path.cwd() and any(entry.endswith(".dist-info") for entry in os.listdir(folder)):
+                found.append(folder)
+    return tuple(found)
+
+
 def _is_source(path: Path) -> bool:
     """Say whether a file or folder counts by its content: gnomon's own, or one that is not installed."""
     if path == _PACKAGE or _PACKAGE in path.parents:
         return True
-    return not any(place in path.parents for place in _INSTALLED)
+    return not any(place in path.parents for place in (*_INSTALLED, *_package_folders(tuple(map(os.fspath, sys.path)))))
 
 
 def _modules(folder: Path, name: str) -> Iterator[Path]:
     """Return the files that are run when a module is imported from a folder: its own, and those of its packages."""
-    place = folder
+    place = os.fspath(folder)
+    file_of = _own_file_of if folder == _PACKAGE.parent else _file_of
     for part in filter(None, name.split(".")):
-        place = place / part
-        for file in (place / "__init__.py", place.with_suffix(".py")):
-            if file.is_file():
-                yield file
-                break
+        place = os.path.join(place, part)
+        file = file_of(place)
+        if file is not None:
+            yield file
+
+
+def _file_of(place: str) -> Path | None:
+    """Return the file of the package or module that a path without an ending stands for, if there is one."""
+    ends = (f"{os.sep}__init__.py", *EXTENSION_SUFFIXES, ".py")
+    return next((Path(place + end) for end in ends if os.path.isfile(place + end)), None)
+
+
+_own_file_of = cache(_file_of)
+"""The same for gnomon's own, most of which are asked for many times."""

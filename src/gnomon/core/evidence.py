@@ -18,17 +18,10 @@ class Finding:
     where: str
     evidence: str
     remedy: str
-    claims: tuple[str, ...] | None = None
-    """Ids of the claims that an error concerns; None: every claim about the scores."""
 
     def record(self) -> dict[str, Any]:
-        """Return the finding as plain data; the claims are left out where it concerns all."""
-        found = {name: getattr(self, name) for name in ("id", "severity", "where", "evidence", "remedy")}
-        return found if self.claims is None else {**found, "claims": list(self.claims)}
-
-    def vetoes(self, claim: str) -> bool:
-        """Say whether the finding is an error that concerns a claim: the number is not what it says it is."""
-        return self.severity == "error" and (self.claims is None or claim in self.claims)
+        """Return the finding as plain data."""
+        return asdict(self)
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.id} ({self.where}): {self.evidence}. {self.remedy}"
@@ -78,7 +71,7 @@ class Claim:
         missing = [
             f"{need.text} (found {facts.get(need.fact, 'nothing')})" for need in self.needs if not need.met(facts)
         ]
-        errors = list(dict.fromkeys(finding.id for finding in findings if finding.vetoes(self.id)))
+        errors = list(dict.fromkeys(finding.id for finding in findings if finding.severity == "error"))
         missing += [f"{NO_ERRORS} (found {', '.join(errors)})"] if errors else []
         return Verdict(self.id, self.statement, not missing, tuple(missing))
 

@@ -1,6 +1,9 @@
 """A user's class by name: ``package.module:Class``, ``package.module.Class`` or ``path/to/file.py:Class``.
 
-Modules are looked for below the working folder first, which the path of an installed command does not hold.
+A module that is asked for by its name is looked for in the standard library and among installed packages, then below
+the working folder, then on the rest of the path. The modules that a user's file imports are looked for in the same
+order, in the folder of that file. So a ``json.py`` or ``numpy.py`` that lies there is not imported in place of the real
+module.
 """
 
 from __future__ import annotations
@@ -16,11 +19,25 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from typing import Any
 
-from gnomon.core.code_identity import files_imported_by, identity_of_object
+from gnomon.core.code_identity import files_imported_by, identity_of_object, is_installed
 from gnomon.core.errors import InputError
+
+IMPORT_LIMIT = 120.0
+"""Seconds within which a user's module has to be imported: torch takes 10 to 20 from a cold disk."""
+
+
+def python_command(program: str, given: Mapping[str, Any]) -> list[str]:
+    """Return the command that runs a program in another Python, which finds ``given`` as JSON in ``sys.argv[1]``.
+
+    A plain ``python -c`` has the working folder first on its path and would import a ``json.py`` from there. With
+    ``-P`` it has not; with ``-I``, which is handed on, the environment is not used either.
+    """
+    return [sys.executable, "-I" if sys.flags.isolated else "-P", "-c", program, json.dumps(given)]
 
 
 def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str, type[Any]]) -> type[Any]:
@@ -91,20 +108,27 @@ def trust_imports() -> None:
 
 @functools.cache
 def _check_survived(name: str, where: str, what: str) -> None:
-    """Refuse a module whose import ends the process, such as a broken library in C: it is first imported in another."""
+    """Refuse a module whose import does not end, or ends the process: it is first imported in another process."""
     if _trusting or where in sys.modules or where.startswith("gnomon."):
         return
-    given = json.dumps({"path": [os.fspath(place) for place in sys.path], "name": name, "what": what})
-    done = subprocess.run(  # noqa: S603 - this Python
-        [sys.executable, "-c", _PROBE, given],
-        check=False,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    if done.returncode:
+    given = {"path": path_of_python(), "name": name, "what": what}
+    try:
+        done = subprocess.run(  # noqa: S603 - this Python
+            python_command(_PROBE, given),
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            timeout=IMPORT_LIMIT,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise InputError(
+            f"{what} {name!r}: importing {where} did not end within {IMPORT_LIMIT:g} s; move what waits or takes long "
+            "from the module into the constructor or a method"
+        ) from error
+    if done.returncode != SURVIVED:
         code = done.returncode
-        ended = f"exit code {code}" if code > 0 else f"killed by signal {-code}"
+        ended = f"exit code {code}" if code >= 0 else f"killed by signal {-code}"
         said = done.stderr.decode(errors="replace").strip().splitlines()
         last = f"; it said: {said[-1]}" if said else ""
         raise InputError(
@@ -113,15 +137,17 @@ def _check_survived(name: str, where: str, what: str) -> None:
 
 
 _trusting: list[bool] = []
-_PROBE = """
+SURVIVED = 93
+"""Exit code of a probe that came to its end; a module may leave with any other, 0 included."""
+_PROBE = f"""
 import contextlib, json, os, sys
 given = json.loads(sys.argv.pop(1))
 sys.path[:] = given["path"]
 from gnomon.core import loading
 loading.trust_imports()
 with contextlib.suppress(BaseException):  # errors are raised, and told, where it is imported in earnest
-    loading.find_class(given["name"], (), given["what"], {})
-os._exit(0)
+    loading.find_class(given["name"], (), given["what"], {{}})
+os._exit({SURVIVED})
 """
 
 
@@ -147,19 +173,27 @@ def _from_file(path: str, what: str) -> Any:
     spec = importlib.util.spec_from_file_location(f"gnomon_{what}_{Path(path).stem}_{place}", path)
     if spec is None or spec.loader is None:
         raise InputError(f"{what} file {path}: not a Python file")
+    neighbours = files_imported_by(Path(path))
+    content = {file: file.read_bytes() for file in (Path(path), *neighbours)}
+    if spec.name in sys.modules and _contents.get(spec.name) == content:
+        return sys.modules[spec.name]
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # so that objects of its classes can be pickled
+    _contents.pop(spec.name, None)
     folder = Path(path).resolve().parent
-    for other in files_imported_by(Path(path)):
+    for other in neighbours:
         _forget(".".join(other.relative_to(folder).with_suffix("").parts), other)
     try:
-        with _first_on_path(folder):
+        with _searching(folder):
             spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise InputError(f"{what} file {path}: cannot be imported ({type(error).__name__}: {error})") from error
+    _contents[spec.name] = content
     return module
 
 
+_contents: dict[str, dict[Path, bytes]] = {}
+"""What the files of a user's module held when it was imported: while they are the same, it is not run again."""
 _imported: dict[Path, bytes] = {}
 
 
@@ -174,9 +208,10 @@ def _forget(name: str, path: Path) -> None:
 
 
 def _from_package(name: str, what: str) -> Any:
-    """Import a module; one below the working folder comes first, also where another package has its name."""
+    """Import a module by its name: an installed one, else one below the working folder, else one on the path."""
     here = _below_working_folder(name)
-    with _first_on_path(Path.cwd() if here else None):
+    hidden = here is not None and is_installed(name)
+    with _searching(Path.cwd(), name.partition(".")[0]) if here and not hidden else contextlib.nullcontext():
         try:
             module = importlib.import_module(name)
         except (Exception, SystemExit) as error:
@@ -184,9 +219,13 @@ def _from_package(name: str, what: str) -> Any:
                 return _from_file(os.fspath(here), what)
             why = f"{type(error).__name__}: {error}"
             raise InputError(f"{what} module {name}: cannot be imported ({why})") from error
-        found = getattr(module, "__file__", None)
-        if here and (found is None or Path(found).resolve() != here.resolve()):
-            return _from_file(os.fspath(here), what)
+    found = getattr(module, "__file__", None)
+    if here is None or (found is not None and Path(found).resolve() == here.resolve()):
+        return module
+    if not hidden:
+        return _from_file(os.fspath(here), what)
+    if not _trusting:  # a worker process would say it again
+        sys.stderr.write(f"gnomon: {name} is the installed module, not {here}; give {here}:NAME for the latter\n")
     return module
 
 
@@ -200,16 +239,67 @@ def _below_working_folder(name: str) -> Path | None:
 
 
 @contextlib.contextmanager
-def _first_on_path(place: Path | None) -> Iterator[None]:
-    """Look for modules in a folder first; afterwards last, so that what is installed is not hidden by it."""
-    folder = os.fspath(place) if place else ""
-    if place is None or sys.path[:1] == [folder] or (sys.path[:1] == [""] and folder == os.getcwd()):
-        yield
-        return
-    sys.path.insert(0, folder)
+def _searching(folder: Path, asked: str = "") -> Iterator[None]:
+    """Find modules of a folder while the block runs; afterwards the folder is last on the path, for later imports.
+
+    Compiled files are not written: one that is edited twice within a second, without a change of its size, would be
+    taken for the same.
+    """
+    place = os.fspath(folder)
+    if place not in sys.path and not ("" in sys.path and folder == Path.cwd()):
+        sys.path.append(place)
+        _folders.append(place)
+        if _Guard not in sys.meta_path:
+            sys.meta_path.insert(sys.meta_path.index(PathFinder), _Guard)
+    finder: Any = _Neighbours(place, asked)
+    sys.meta_path.insert(0, finder)
+    written, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
     finally:
-        sys.path.remove(folder)
-        if folder not in sys.path:
-            sys.path.append(folder)
+        sys.meta_path.remove(finder)
+        sys.dont_write_bytecode = written
+
+
+def path_of_python() -> list[str]:
+    """Return the path of modules as another process needs it: without folders of users' files, which it adds itself."""
+    return [place for place in map(os.fspath, sys.path) if place not in _folders]
+
+
+_folders: list[str] = []
+"""Folders of users' files that were put last on the path."""
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    """Finds the modules of a folder before those of other folders on the path, but not in place of installed ones.
+
+    Only the package that the user asked for by its name may take the place of an installed one.
+    """
+
+    folder: str
+    asked: str
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return where a module is, as Python asks for it; ``path`` is given for modules inside packages."""
+        if path is not None or (name != self.asked and is_installed(name)):
+            return None
+        spec = PathFinder.find_spec(name, [self.folder], target)
+        return spec if spec is not None and spec.origin is not None else None  # a bare folder comes last
+
+
+class _Guard:
+    """Refuses modules of the standard library that this Python lacks, such as ``msvcrt``, in folders of users' files.
+
+    Many modules try to import one and go on without it.
+    """
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return where a module of the standard library is; leave others to the finders behind this one."""
+        if path is not None or name not in sys.stdlib_module_names:
+            return None
+        spec = PathFinder.find_spec(name, path_of_python(), target)
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return spec

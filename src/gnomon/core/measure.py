@@ -32,7 +32,8 @@ from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 
-Direction = Literal["up", "down"]
+Direction = Literal["up", "down", ""]
+"""Higher values are better, lower ones are, or neither: of a signed error (early, late) 0 is best."""
 MOST_OFFERED = 30
 """How many names an error message lists."""
 
@@ -66,25 +67,33 @@ class Shown:
 class Measure(ABC):
     """Base of all measures; see the module's text for the contract."""
 
-    title: ClassVar[str]
+    title: ClassVar[str] = ""
     """A few words for a person, for example ``accuracy``."""
     signal: ClassVar[type]
     """The type of truth and prediction."""
     family: ClassVar[str]
     """Measures of one family share one stored tally."""
-    layout: ClassVar[tuple[Field, ...]]
+    layout: ClassVar[tuple[Field, ...]] = ()
     direction: ClassVar[Direction] = "up"
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     unit: ClassVar[str] = ""
     shown: ClassVar[Shown | None] = None
     """How tables show the values, where it is not as they are; stored scores keep the unit."""
+    computable: ClassVar[bool] = True
+    """False for a user's metric of a stored run, whose class was not loaded: it has scores, and none can be made."""
     biased: ClassVar[bool] = False
     """Whether few groups push the score to one side, so that an interval has to lean to the other."""
 
     @property
-    @abstractmethod
     def name(self) -> str:
-        """Short name used as a column key; parameters that differ from the default are not in it."""
+        """Short name used as a column key; most measures define their own, without parameters.
+
+        The default is the name of the class in lower case (``BalancedAccuracy``: ``balanced_accuracy``), with the
+        parameters that differ from their defaults (``fbeta@beta=2.0``).
+        """
+        own = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", type(self).__name__).lower()
+        given = ((field, getattr(self, field.name)) for field in dataclasses.fields(self))
+        return own + "".join(f"@{field.name}={value}" for field, value in given if value != field.default)
 
     @property
     def common(self) -> str:
@@ -104,9 +113,9 @@ class Measure(ABC):
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Score sums of tallies."""
 
-    @abstractmethod
     def why(self, totals: Totals) -> str:
         """Say why the score of these (unbatched) totals is undefined."""
+        return "no samples" if self.count(totals) == 0 else "its denominator is 0"
 
     def score_each(self, totals: Totals) -> Scored:
         """Score single groups or cases, each by itself; classes that one does not have in truth are left out."""
@@ -139,7 +148,15 @@ class Measure(ABC):
     @property
     def best(self) -> float:
         """The value of a perfect prediction."""
-        return self.bounds[1] if self.direction == "up" else self.bounds[0]
+        return {"up": self.bounds[1], "down": self.bounds[0], "": 0.0}[self.direction]
+
+    def loss(self, value: float) -> float:
+        """Return a number by which values are ordered, the best first; of a signed error its distance from 0.
+
+        It is rounded, so that rounding errors decide nothing.
+        """
+        loss = {"up": -value, "down": value, "": abs(value)}[self.direction]
+        return float(f"{loss:.9g}")
 
     def record(self) -> dict[str, Any]:
         """Return the measure as plain data: its type and its parameters."""
@@ -150,6 +167,22 @@ class Measure(ABC):
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Measure:
         """Rebuild a measure from the parameters of its record."""
         return cls(**{name: tuple(v) if isinstance(v, list) else v for name, v in parameters.items()})
+
+
+def score_by_name(
+    measures: Mapping[str, Measure], totals: Totals, undefined: dict[str, str], where: str = ""
+) -> dict[str, float | None]:
+    """Return the score of each measure on the same (unbatched) totals, by name.
+
+    An undefined score is None; its reason is put into `undefined`, under the name behind `where`.
+    """
+    found: dict[str, float | None] = {}
+    for name, measure in measures.items():
+        scored = measure.score(totals)
+        found[name] = float(scored.values) if bool(scored.defined) else None
+        if found[name] is None:
+            undefined[f"{where}{name}"] = measure.why(totals)
+    return found
 
 
 def printed_name(measure: Measure, name: str = "") -> str:
@@ -163,19 +196,26 @@ def find_measure(measures: Sequence[Measure], name: str, where: str = "these run
 
     A name is the column key (``macro_f1``), the name as tables print it (``macro f1``, ``mpjpe (mm)``), or the identity
     (``Accuracy()``). Upper and lower case, blanks and punctuation make no difference, unless two measures differ in
-    nothing else. What stands in brackets or behind an ``@`` may be left out where one measure remains.
+    nothing else. What stands in brackets or behind an ``@`` may be left out where one measure remains, or one that has
+    no brackets.
     """
-    asked = _letters(name)
-    exact = [measure for measure in measures if name in (measure.name, repr(measure))]
-    found = exact
-    for names_of in (_full_names, _other_names, _short_names):
-        if asked and not found:
-            found = [measure for measure in measures if asked in _spellings(names_of(measure), measure)]
+    found = matching_measures(measures, name)
     if len(found) == 1:
         return found[0]
     if found:
         raise InputError(f"{name!r} may be any of {_offered(name, found)} in {where}: give one of these names")
     raise InputError(f"no measure {name!r} in {where}; there are {_offered(name, measures)}")
+
+
+def matching_measures(measures: Sequence[Measure], name: str) -> list[Measure]:
+    """Return all measures that a name may stand for; see :func:`find_measure`."""
+    asked = _letters(name)
+    found = [measure for measure in measures if name in (measure.name, repr(measure))]
+    for names_of in (_full_names, _other_names, _short_names):
+        if asked and not found:
+            found = [measure for measure in measures if asked in _spellings(names_of(measure), measure)]
+            found = [measure for measure in found if "[" not in measure.name] or found
+    return found
 
 
 def _full_names(measure: Measure) -> list[str]:

@@ -22,8 +22,11 @@ from gnomon.core.errors import InputError
 
 S = TypeVar("S")
 
+LONGEST = 120
+"""Characters of a value that a message shows."""
 INTERVALS = ("jackknife-t", "percentile", "bca", "none")
 """Interval methods that every verb with scores offers."""
+MOST_RESAMPLES = 1_000_000
 ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """How an address (URL) begins; a drive of Windows has one letter."""
 READ = re.compile(r"([A-Z]+_)?(FILE|DIR|PATH)|TRUTH")
@@ -86,10 +89,19 @@ class ScoringOptions:
     out: Annotated[
         str, Option("folder that receives one run directory per system; 'none' keeps nothing", metavar="DIR")
     ] = "runs"
+    metrics: Annotated[
+        tuple[str, ...],
+        Option(
+            "metrics that tables show, by name; the first ranks and compares systems; your own as file.py:Class or "
+            "module:Class; several with commas or repeated",
+            metavar="METRIC",
+            data=True,
+        ),
+    ] = ()
     seed: Annotated[int, Option("seed of every random number", low=0)] = 0
     interval: Annotated[str, Option("how intervals are made", choices=INTERVALS)] = "jackknife-t"
     level: Annotated[float, Option("coverage of the intervals", low=0.5, high=0.999)] = 0.95
-    resamples: Annotated[int, Option("bootstrap replicates and random swaps", low=100, high=1_000_000)] = 10_000
+    resamples: Annotated[int, Option("bootstrap replicates and random swaps", low=100, high=MOST_RESAMPLES)] = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,6 +179,12 @@ def _checked(parameter: Parameter, value: Any) -> Any:
     if parameter.option.data and not isinstance(value, (list, tuple)):
         return (value,)
     if isinstance(value, Mapping):  # several systems by name, as the command line's NAME=FILE
+        for name, item in value.items():
+            if not isinstance(item, (str, int, float, os.PathLike)):
+                raise InputError(
+                    f"option {parameter.name!r}: expected the path of a file or folder for {str(name)[:60]!r}, but "
+                    f"got a {type(item).__name__} in memory; write it to a file and give its path"
+                )
         value = [f"{name}={item}" for name, item in value.items()]
     items = [value] if isinstance(value, str) or not isinstance(value, Sequence) else value
     return tuple(_scalar(parameter, item) for item in items)
@@ -182,7 +200,9 @@ def _scalar(parameter: Parameter, value: Any) -> Any:
         value = value.__fspath__()
     fits = isinstance(value, expected) and not (expected is int and isinstance(value, bool))
     if not fits:
-        raise InputError(f"option {name!r}: expected {expected.__name__}, but got {value!r}")
+        text = repr(value)
+        got = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+        raise InputError(f"option {name!r}: expected {expected.__name__}, but got {got}")
     if parameter.writes and (found := ADDRESS.match(str(value))):
         raise InputError(f"option {name!r}: expected a path of this machine, but got an address ({found[0]}...)")
     if option.choices and value not in option.choices:

@@ -28,7 +28,8 @@ class Verb:
 
     def load(self) -> Callable[..., Any]:
         """Import the handler."""
-        return load(self.handler)
+        handler: Callable[..., Any] = load(self.handler)
+        return handler
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,10 @@ class Step:
 class Tuning:
     """How the systems of a suite can be searched and ablated: the options of its verb ``run`` that this needs."""
 
-    systems: str
+    option: str
     """The option that names systems, each as ``NAME@key=value``."""
-    parameters: str
-    """``module:function`` from the name of a system to its parameters with their defaults."""
+    systems: str
+    """``module:NAME`` of its :class:`gnomon.core.systems.Systems`."""
     part: str = "part"
     """The option that chooses a part of the groups: ``train``, ``val`` or ``test``."""
 
@@ -89,8 +90,7 @@ class Suite:
         return self.verbs[name]
 
 
-def load(reference: str) -> Callable[..., Any]:
-    """Import ``module:function``."""
+def load(reference: str) -> Any:
+    """Import ``module:name``, mostly a function."""
     module, _, name = reference.partition(":")
-    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    return function
+    return getattr(importlib.import_module(module), name)

@@ -1,6 +1,7 @@
-"""A system with parameters as one text: ``NAME@key=value@key2=value2``.
+"""The systems of a suite: found by name, made with parameters, and known by their code.
 
-The text needs no quoting in a shell, and commas separate systems. So a value holds neither a comma nor an ``@``.
+A system with parameters is one text: ``NAME@key=value@key2=value2``. The text needs no quoting in a shell, and commas
+separate systems. So a value holds neither a comma nor an ``@``.
 Values are numbers, ``true``, ``false`` or text; a number that is written as JSON or Python writes it (``5``, ``0.04``,
 ``.04``, ``1e-3``) is a number, everything else is text. Parameters are known by name, so their order means nothing:
 they are kept in the order of their names.
@@ -8,6 +9,7 @@ they are kept in the order of their names.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import re
@@ -16,8 +18,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.loading import find_maker, is_foreign, made_by, source_identity
 
 Value = bool | int | float | str
+HOOK = "identify_parameters"
 
 _PARAMETER = re.compile(r"[A-Za-z_]\w*=")
 _WHOLE = re.compile(r"-?(0|[1-9]\d*)")
@@ -175,3 +179,114 @@ def _of_kind(value: Value, default: Any, where: str) -> Value:
     if not fits:
         raise InputError(f"{where}: expected {expected} (default {written(default)}), but got {value!r}")
     return value
+
+
+@dataclass(frozen=True)
+class Systems:
+    """The systems that a suite can evaluate: those built in, and classes of users.
+
+    In place of a class there may be a function that returns a system. What the class, or the function, takes by keyword
+    are the parameters of the system. A class says more about itself by attributes: ``trivial = True`` declares a
+    baseline that does not look at its input, ``require()`` refuses where its libraries are missing,
+    a static method ``identify_parameters(**parameters)`` returns the hash of files that parameters name, as text.
+    """
+
+    builtin: Mapping[str, str]
+    """Short name -> ``module:Class``."""
+    methods: tuple[str, ...]
+    """What every system offers."""
+    what: str = "system"
+    """What messages call one."""
+    option: str = "--systems"
+    check: Callable[[str, Any], None] | None = None
+    """Refuses a class that the suite cannot use, by its name and the class."""
+
+    def find(self, name: str) -> Callable[..., Any]:
+        """Return the class of a system, or the function that makes one.
+
+        A name is a short one that is built in, ``package.module:Class`` or ``path/to/file.py:Class``.
+        """
+        if name in self.builtin:
+            module, _, attribute = self.builtin[name].partition(":")
+            built_in: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
+            return built_in
+        maker = find_maker(name, self.methods, self.what, dict.fromkeys(self.builtin, object))
+        if self.check is not None:
+            self.check(name, maker)
+        return maker
+
+    def parse(self, items: Iterable[str]) -> dict[str, Spec]:
+        """Return the systems that an option names, by their text, with parameters that they have."""
+        specs = {spec.text: spec for spec in map(self.resolve, split(items))}
+        if not specs:
+            raise InputError(f"no {self.what} given: {self.option} NAME, package.module:Class or file.py:Class")
+        for spec in specs.values():
+            if self.offers(spec, "require"):
+                self.find(spec.name).require()  # type: ignore[attr-defined]
+            if not self.is_foreign(spec):  # a user's constructor may load a model: that is the work of a cell
+                self.make(spec)
+        return specs
+
+    def resolve(self, system: str | Spec) -> Spec:
+        """Return a system whose parameters are those that it has; refuse others, and one that lacks some."""
+        spec = parse(system) if isinstance(system, str) else system
+        known = self.parameters(spec.name)
+        needed = [name for name, default in known.items() if default is inspect.Parameter.empty]
+        lacking = [name for name in needed if name not in spec.parameters]
+        if lacking:
+            given = "".join(f"@{name}=..." for name in lacking)
+            raise InputError(f"{self.what} {spec.name!r} cannot be made without {some(lacking)}: give {spec}{given}")
+        return checked(spec, known, self.what)
+
+    def make(self, system: str | Spec) -> Any:
+        """Return a system of its own by name and parameters."""
+        spec = self.resolve(system)
+        return made_by(self.find(spec.name), spec.parameters, self.methods, f"{self.what} {spec.name!r}")
+
+    def parameters(self, name: str) -> dict[str, Any]:
+        """Return the parameters of a system with their defaults."""
+        return known_parameters(self.find(name))
+
+    def identity(self, spec: Spec) -> dict[str, str]:
+        """Return what results of a system depend on: its text, its code, and the files that its parameters name."""
+        known = {
+            "system": spec.text,
+            "identity": source_identity(self.builtin.get(spec.name, spec.name), self.find(spec.name)),
+        }
+        content = self._identify_parameters(spec)
+        return {**known, "content": content} if content else known
+
+    def _identify_parameters(self, spec: Spec) -> str:
+        """Return the hash of the files that parameters name, where a static or class method of the class gives it."""
+        kind: Any = self.find(spec.name)
+        if not isinstance(inspect.getattr_static(kind, HOOK, None), (staticmethod, classmethod)):
+            return ""
+        rule = f"{HOOK}(**parameters) returns the hash of files that parameters name, as text"
+        try:
+            content = getattr(kind, HOOK)(**spec.parameters)
+        except TypeError as error:
+            raise InputError(f"{spec.text}: {HOOK}() cannot be called with its parameters ({error}): {rule}") from error
+        if not isinstance(content, str):
+            raise InputError(f"{spec.text}: {HOOK}() returned {type(content).__name__}: {rule}")
+        return content
+
+    def record(self, spec: Spec) -> dict[str, Any]:
+        """Return what a run records of its system."""
+        known = self.identity(spec)
+        return {"system": spec.text, "parameters": dict(spec.parameters), "system_source": known["identity"]}
+
+    def offers(self, spec: Spec, method: str) -> bool:
+        """Say whether a system has a method."""
+        return callable(getattr(self.find(spec.name), method, None))
+
+    def declares(self, spec: Spec, attribute: str) -> bool:
+        """Say whether the class of a system has an attribute that is True."""
+        return getattr(self.find(spec.name), attribute, False) is True
+
+    def is_foreign(self, spec: Spec) -> bool:
+        """Say whether a system is not gnomon's own code."""
+        return is_foreign(spec.name, self.builtin)
+
+    def loads_code(self, spec: Spec) -> bool:
+        """Say whether loading a trained system may run code: it is pickled, or its ``load`` is not gnomon's own."""
+        return spec.name not in self.builtin or not self.offers(spec, "save")

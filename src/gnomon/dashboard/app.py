@@ -8,6 +8,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from pathlib import Path
@@ -20,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 from starlette.routing import BaseRoute, Route
+from starlette.types import Receive, Scope, Send
 
 from gnomon.core import registry
 from gnomon.core.errors import GnomonError, InputError, IntegrityError, MissingExtraError, counted
@@ -27,6 +29,7 @@ from gnomon.core.table import View
 from gnomon.dashboard import listing, live, shell
 from gnomon.dashboard.guard import Guard
 from gnomon.dashboard.library import Library, NotHereError
+from gnomon.intake.faults import release
 from gnomon.report.markup import shortened, tag
 
 LOG = logging.getLogger("gnomon.dashboard")
@@ -51,7 +54,7 @@ CODES = {NotHereError: 404, IntegrityError: 422, MissingExtraError: 501}
 Answer = Callable[[Request], Response]
 
 
-def application(root: Path, token: str = "") -> Guard:
+def application(root: Path, token: str = "", most_streams: int = 32) -> Guard:
     """Return the application over a folder of runs, which begins to read their list at once."""
     library = Library(root)
     threading.Thread(target=library.listed, daemon=True).start()
@@ -68,7 +71,7 @@ def application(root: Path, token: str = "") -> Guard:
         "/data/file/{path:path}": partial(_foreign_data, library),
         "/{room}/{file}": _file,
     }
-    routes: list[BaseRoute] = [Route("/live", partial(_live, library))]
+    routes: list[BaseRoute] = [Route("/live", partial(_live, library, _Streams(most_streams)))]
     routes += [Route(path, _answering(library, answer)) for path, answer in made.items()]
     handlers: Mapping[Any, Any] = {HTTPException: _http_error, Exception: _internal_error}
     return Guard(Starlette(routes=routes, exception_handlers=dict(handlers)), token)
@@ -83,6 +86,7 @@ def _answering(library: Library, answer: Answer) -> Any:
         except OSError as error:
             return _refused(request, 404, f"A file cannot be read ({error.strerror}): it may have gone meanwhile.")
         except GnomonError as error:
+            release(error)
             code = next((code for kind, code in CODES.items() if isinstance(error, kind)), 400)
             return _refused(request, code, library.told(error))
 
@@ -176,7 +180,7 @@ def _case(library: Library, request: Request) -> Response:
     from gnomon.dashboard import gathering, pages
 
     keys = gathering.checked(request.query_params.getlist("run"))
-    runs = [library.run(key) for key in keys]
+    runs = gathering.read_all(library, keys)
     kept, damage = gathering.kept(library, keys)
     if not kept.entries:
         why = damage or "it was made by a suite that keeps none, or with --exhibits 0"
@@ -269,6 +273,31 @@ def _file(request: Request) -> Response:
     return Response(known[name].read_bytes(), media_type=TYPES[suffix], headers=headers)
 
 
-async def _live(library: Library, request: Request) -> Response:
-    del request
-    return StreamingResponse(live.stream(library), media_type="text/event-stream")
+@dataclass
+class _Streams:
+    """How many clients follow work that is under way."""
+
+    most: int
+    now: int = 0
+
+
+class _Stream(StreamingResponse):
+    """A stream that counts as long as it lasts."""
+
+    def __init__(self, streams: _Streams, library: Library) -> None:
+        super().__init__(live.stream(library), media_type="text/event-stream")
+        self.streams = streams
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until the client leaves."""
+        self.streams.now += 1
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self.streams.now -= 1
+
+
+async def _live(library: Library, streams: _Streams, request: Request) -> Response:
+    if streams.now >= streams.most:
+        return _refused(request, 503, f"{streams.most} pages follow what is under way already; close some of them.")
+    return _Stream(streams, library)

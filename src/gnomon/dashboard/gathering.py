@@ -10,13 +10,15 @@ from gnomon.core import registry
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Board, Table, View
-from gnomon.dashboard.library import Library, Listed, NotHereError
+from gnomon.dashboard.library import Library, Listed, NotHereError, is_too_large, measure_size
+from gnomon.intake.faults import release
+from gnomon.intake.limits import SHOWN, TooLargeError
 from gnomon.report.page import Section, sections
 from gnomon.runs.alignment import distinct
 from gnomon.runs.disagreement import by_case, by_unit
 from gnomon.runs.exhibits import Entry, Listing, listed
 from gnomon.runs.pictures import by_case as of_cases
-from gnomon.runs.run import Run
+from gnomon.runs.run import Run, raise_as_damage
 from gnomon.runs.tables import ranked
 
 MOST_RUNS = 100
@@ -70,7 +72,8 @@ def gather(library: Library, kind: str, keys: Sequence[str], query: Mapping[str,
 
     def make() -> Gathered:
         runs, lost = _read(library, own, 2 if kind == "compare" else 1)
-        made, board = makers[kind](tuple(runs.values()), chosen)
+        with raise_as_damage([run.path for run in runs.values() if run.path]):
+            made, board = makers[kind](tuple(runs.values()), chosen)
         return Gathered(tuple(runs), tuple(runs.values()), made, board, lost)
 
     stamps = tuple(library.stamp(key) for key in own)
@@ -81,14 +84,42 @@ def _read(library: Library, keys: Sequence[str], least: int) -> tuple[dict[str, 
     """Return the runs that can be read and why others cannot; too few of them are an error."""
     runs: dict[str, Run] = {}
     lost: dict[str, str] = {}
+    taken = 0
     for key in keys:
         try:
-            runs[key] = library.run(key)
+            run = _read_beside(library, key, taken)
         except GnomonError as error:
+            release(error)
             if len(keys) - len(lost) <= least:
                 raise
             lost[key] = library.told(error)
+        else:
+            runs[key] = run
+            taken += measure_size(run)
     return runs, lost
+
+
+def _read_beside(library: Library, key: str, taken: int) -> Run:
+    """Read a run of a page whose other runs have taken some bytes."""
+    try:
+        run = library.run(key, taken)
+        if taken and taken + measure_size(run) > SHOWN.max_decoded_bytes:
+            raise TooLargeError(f"{key}: too large")
+    except GnomonError as error:
+        if not taken or not is_too_large(error):
+            raise
+        raise InputError(
+            f"{key}: too large to be shown with the others; use gnomon compare or gnomon report"
+        ) from error
+    return run
+
+
+def read_all(library: Library, keys: Sequence[str]) -> list[Run]:
+    """Return runs that are shown together, all of which have to be readable."""
+    runs: list[Run] = []
+    for key in checked(keys):
+        runs.append(_read_beside(library, key, sum(map(measure_size, runs))))
+    return runs
 
 
 def _together(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
@@ -99,9 +130,9 @@ def _together(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Se
 def _compared(runs: tuple[Run, ...], query: Mapping[str, str]) -> tuple[tuple[Section, ...], Board | None]:
     """Compare by the measure that is asked for, all with the best; then the first two case by case."""
     told = api.distinguished(distinct(runs))
-    measures = {measure.name: measure for measure in told[0].measures}
+    measures = {measure.name: measure for measure in told[0].computable}
     asked = query.get("measure", "")
-    found = api.compare(*told, measures=(asked,) if asked in measures else ())
+    found = api.compare(*told, metrics=(asked,) if asked in measures else ())
     made = [Section("comparison", "Paired comparison", tuple(found.items))]
     a, b = _pair(told, query)
     with_cases = [measures[asked]] if asked in measures else [measure for measure, _ in of_cases(told)]
@@ -154,6 +185,7 @@ def kept(library: Library, keys: Sequence[str]) -> tuple[Listing, str]:
         try:
             own = listed(library.path(key))
         except GnomonError as error:
+            release(error)
             damage = library.told(error)
             continue
         of = max(of, own.of)
@@ -164,11 +196,12 @@ def kept(library: Library, keys: Sequence[str]) -> tuple[Listing, str]:
 
 def exhibit(library: Library, keys: Sequence[str], case: str) -> View:
     """Return the view of a case in some runs."""
-    runs = api.distinguished([library.run(key) for key in checked(keys)])
+    runs = api.distinguished(read_all(library, keys))
     if len({run.suite for run in runs}) > 1:
         raise InputError("runs of different suites do not share cases: choose runs of one suite")
     suite = registry.suite(runs[0].suite)
     if not suite.exhibit:
         raise InputError(f"runs of the suite {suite.name!r} keep no cases to look at")
-    view: View = load_function(suite.exhibit)(runs, case)
+    with raise_as_damage([run.path for run in runs if run.path]):
+        view: View = load_function(suite.exhibit)(runs, case)
     return view

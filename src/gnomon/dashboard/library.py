@@ -12,23 +12,19 @@ import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from gnomon.core.errors import GnomonError, InputError
-from gnomon.intake.limits import DEFAULT
-from gnomon.runs.index import Entry, entry_of, stamps
+from gnomon.intake.limits import SHOWN, TooLargeError
+from gnomon.runs.index import Entry, OtherVersionError, entry_of, read_manifest, stamps
 
 if TYPE_CHECKING:
     from gnomon.runs.run import Run
 
 T = TypeVar("T")
 MIB = 1 << 20
-LARGEST = 16 * MIB
-"""Bytes of a manifest that is listed."""
-OPENED = replace(DEFAULT, max_file_bytes=1024 * MIB, max_decoded_bytes=2048 * MIB, max_json_bytes=128 * MIB)
-"""Limits of a run that is opened."""
 DEEPEST = 4
 """Folders of runs are looked for this far below the first."""
 MOST_FOLDERS = 2_000
@@ -36,8 +32,10 @@ MOST_FILES = 1_000
 """In one run directory."""
 KEPT = 48
 """Runs and results that are kept in memory."""
-MOST_BYTES = 512 * MIB
-"""What the arrays of kept runs may come to."""
+MOST_BYTES = 256 * MIB
+"""What kept runs may come to."""
+CASE = 80
+"""Bytes of an id, group or tag of a case."""
 SKIPPED = ("store",)
 """Folders of the engine, which hold no runs."""
 
@@ -53,6 +51,8 @@ class Listed:
     key: str
     entry: Entry | None
     why: str = ""
+    other_version: bool = False
+    """Whether it cannot be read because another version of gnomon wrote it."""
 
     @property
     def folder(self) -> str:
@@ -70,6 +70,7 @@ class Library:
     _making: dict[tuple[object, ...], threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _listing: threading.Lock = field(default_factory=threading.Lock)
+    _loading: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         if not self.root.is_dir():
@@ -126,13 +127,29 @@ class Library:
             raise NotHereError(f"no file {name[:80]!r} in {key[:80] or 'the folder'} (links are not followed)")
         return path
 
-    def run(self, key: str) -> Run:
-        """Read a run, or take it from memory if it has not changed."""
+    def run(self, key: str, taken: int = 0) -> Run:
+        """Read a run, or take it from memory if it has not changed.
+
+        With all that is kept, and with other runs of the same page that have `taken` some bytes, it has to keep the
+        limits of a page; what is kept gives way first.
+        """
         from gnomon.runs.run import load
 
         path = self.path(key)
         _check_files(path)
-        found = self.cached(("run", key, _stamp(path)), lambda: load(path, OPENED))
+
+        def read() -> Run:
+            with self._loading:  # one at a time: each may take as much as a run may
+                try:
+                    return load(path, SHOWN.without(taken + self._count_kept()))
+                except GnomonError as error:
+                    if not is_too_large(error):
+                        raise
+                with self._lock:
+                    self._cache.clear()
+                return load(path, SHOWN.without(taken))
+
+        found = self.cached(("run", key, _stamp(path)), read)
         self.path(key)  # what was read is still what the name names, and no link that took its place
         return found
 
@@ -148,13 +165,17 @@ class Library:
                         return self._cache[key][1]  # type: ignore[return-value]
                 made = make()
                 with self._lock:
-                    self._cache[key] = (_size(made), made)
+                    self._cache[key] = (measure_size(made), made)
                     while len(self._cache) > KEPT or sum(size for size, _ in self._cache.values()) > MOST_BYTES:
                         self._cache.popitem(last=False)
                 return made
         finally:
             with self._lock:
                 self._making.pop(key, None)
+
+    def _count_kept(self) -> int:
+        with self._lock:
+            return sum(size for size, _ in self._cache.values())
 
     def stamp(self, key: str) -> str:
         """Return a mark that changes when a run is published again."""
@@ -168,9 +189,9 @@ class Library:
         folder = os.path.join(self.root, key)
         try:
             _check_files(folder)
-            return Listed(key, entry_of(key.rpartition("/")[2], _manifest(folder), f"{key}/manifest.json"))
+            return Listed(key, entry_of(key.rpartition("/")[2], read_manifest(folder), f"{key}/manifest.json"))
         except (GnomonError, OSError) as error:
-            return Listed(key, None, _without(str(error), self.root))
+            return Listed(key, None, _without(str(error), self.root), isinstance(error, OtherVersionError))
 
     def foreign(self, names: Sequence[str]) -> list[tuple[str, str]]:
         """Return folder and name of files with these names that do not belong to a run."""
@@ -185,13 +206,23 @@ class Library:
         return _without(str(error), self.root)
 
 
-def _size(made: object) -> int:
-    """Return the bytes of the arrays of a run; other things are small."""
+def measure_size(made: object) -> int:
+    """Return the bytes that a run takes, or the runs of a page: what reading them took, or their arrays and cases."""
+    if (runs := getattr(made, "runs", None)) is not None:
+        return sum(measure_size(run) for run in runs)
     parts = [*getattr(made, "tallies", {}).values()]
     arrays = [array for part in parts for array in part.fields.values()]
     for ledger in getattr(made, "ledgers", {}).values():
         arrays += [ledger.case, *ledger.columns.values()]
-    return sum(array.nbytes for array in arrays)
+    roster = getattr(made, "roster", None)
+    columns = 0 if roster is None else 2 + len(roster.tags)
+    counted = sum(array.nbytes for array in arrays) + (CASE * columns * len(roster) if roster is not None else 0)
+    return max(int(counted), getattr(made, "memory", 0))
+
+
+def is_too_large(error: BaseException | None) -> bool:
+    """Say whether an error, or one that caused it, is about the room that reading takes."""
+    return error is not None and (isinstance(error, TooLargeError) or is_too_large(error.__cause__))
 
 
 def _without(text: str, root: Path) -> str:
@@ -230,18 +261,6 @@ def _stamp(path: Path) -> str:
         found = (path / name).stat() if (path / name).exists() else None
         marks.append("" if found is None else f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}")
     return " ".join(marks)
-
-
-def _manifest(folder: str) -> bytes:
-    """Return the manifest of a run directory of bounded size."""
-    handle = os.open(os.path.join(folder, "manifest.json"), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST:
-            raise InputError(f"{folder}/manifest.json: too large: {found.st_size} bytes, expected at most {LARGEST}")
-        return os.read(handle, found.st_size)
-    finally:
-        os.close(handle)
 
 
 def _check_files(path: Path | str) -> None:

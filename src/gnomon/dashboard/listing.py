@@ -79,10 +79,13 @@ def _by_headline(entry: Entry, worst_first: bool = False) -> tuple[str, str, str
     """Return the key that sorts by headline: values of different measures are not compared.
 
     Runs are grouped by measure (name, suite, unit; in the order of names). Within a group the best comes first by the
-    direction of the measure, the largest where that is not known, and undefined values come last.
+    direction of the measure, the largest where that is not known, and undefined values come last. Of a signed error
+    the one nearest to 0 comes first.
     """
-    sign = 1.0 if (entry.direction() == "down") != worst_first else -1.0
-    return (entry.headline, entry.suite, entry.unit, entry.value is None, sign * (entry.value or 0.0))
+    value = entry.value or 0.0
+    losses: dict[str | None, float] = {"down": value, "": abs(value)}
+    loss = losses.get(entry.direction, -value)
+    return (entry.headline, entry.suite, entry.unit, entry.value is None, -loss if worst_first else loss)
 
 
 def _answers(item: Listed, entry: Entry, asked: Asked, words: Sequence[str]) -> bool:
@@ -181,8 +184,12 @@ def listed(runs: Sequence[Listed], asked: Asked, others: bool = False) -> list[M
             for n in range(1, min(pages, 200) + 1)
         )
         parts.append(tag("nav", *links, cls="pages", aria_label="Pages of the list"))
-    if broken:
-        parts.append(_broken(broken))
+    other = [item for item in broken if item.other_version]
+    damaged = [item for item in broken if not item.other_version]
+    if other:
+        parts.append(_unread(other, f"{counted(len(other), 'run')} of another version of gnomon"))
+    if damaged:
+        parts.append(_unread(damaged, f"{counted(len(damaged), 'folder')} cannot be read"))
     return parts
 
 
@@ -191,9 +198,9 @@ def _order(found: Sequence[Listed], asked: Asked) -> str:
     entries = [item.entry for item in found if item.entry is not None]
     if asked.sort != "value" or not entries:
         return ""
-    unknown = sum(entry.direction() is None for entry in entries)
+    unknown = sum(entry.direction is None for entry in entries)
     said = f", grouped by measure, the {'worst' if asked.turned else 'best'} of each first"
-    more = f"; {counted(unknown, 'run')} of measures that are not installed: largest values count as best"
+    more = f"; {counted(unknown, 'run')} of measures whose direction is not known: largest values count as best"
     return said + (more if unknown else "")
 
 
@@ -262,13 +269,10 @@ def _measure(entry: Entry) -> str:
     return entry.headline.replace("_", " ") + (f" ({entry.unit})" if entry.unit else "")
 
 
-def _broken(broken: Sequence[Listed]) -> Markup:
-    lines = [
-        tag("li", tag("code", shortened(item.key, LONGEST)), ": ", shortened(item.why, 300)) for item in broken[:50]
-    ]
-    more = [tag("li", f"and {len(broken) - 50:,} more")] if len(broken) > 50 else []
-    count = f"{len(broken):,} {'folder' if len(broken) == 1 else 'folders'} cannot be read"
-    return tag("details", tag("summary", count), tag("ul", *lines, *more), cls="notice")
+def _unread(runs: Sequence[Listed], title: str) -> Markup:
+    lines = [tag("li", tag("code", shortened(item.key, LONGEST)), ": ", shortened(item.why, 300)) for item in runs[:50]]
+    more = [tag("li", f"and {len(runs) - 50:,} more")] if len(runs) > 50 else []
+    return tag("details", tag("summary", title), tag("ul", *lines, *more), cls="notice")
 
 
 def _foreign(files: Sequence[tuple[str, str]]) -> Markup:

@@ -30,6 +30,8 @@ PAUSE = 1.0
 """Seconds between looks."""
 ALIVE = 15.0
 """Seconds between signs of life where nothing happens."""
+LONGEST = 600.0
+"""Seconds after which a stream ends; a browser that still looks asks again, one that is gone holds nothing."""
 
 
 @dataclass(frozen=True)
@@ -120,10 +122,11 @@ def _state(library: Library) -> tuple[list[Work], str]:
 
 
 async def stream(library: Library) -> AsyncIterator[bytes]:
-    """Send what goes on as server-sent events: at first, and whenever it or the list of runs changes."""
+    """Send what goes on as server-sent events: at first, and whenever it or the list of runs changes; for a while."""
     before: tuple[list[Work], str] | None = None
     silent = 0.0
-    while True:
+    until = time.monotonic() + LONGEST
+    while time.monotonic() < until:
         found = await asyncio.to_thread(_state, library)
         if found != before:
             data = msgspec.json.encode({"works": [asdict(work) for work in found[0]], "runs": found[1]})

@@ -88,7 +88,7 @@ def together_page(found: Gathered, of: int, kept: Listing) -> list[Markup]:
 
 def compare_page(found: Gathered, query: Mapping[str, str], names: Sequence[str], kept: Listing) -> list[Markup]:
     """Return the page of a comparison: chosen by measure, and by the two systems that are shown case by case."""
-    measures = [measure.name for measure in found.runs[0].measures]
+    measures = [measure.name for measure in found.runs[0].computable]
     selects = [_select("Measure", "measure", measures[:400], query.get("measure", "") or measures[0])]
     if len(names) > 2:
         first = {"a": names[0], "b": names[1]}

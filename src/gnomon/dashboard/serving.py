@@ -14,6 +14,8 @@ from gnomon.dashboard.addresses import is_loopback
 
 LEAST_TOKEN = 16
 """Characters of a token that is given."""
+QUEUE = 128
+"""Connections that wait in the kernel until they are accepted."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ def serve(runs: Path, address: Address, ready: Callable[[str], None]) -> None:
     try:
         import uvicorn
 
+        from gnomon.dashboard import connections
         from gnomon.dashboard.app import application, warm
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("uvicorn", "starlette"):
@@ -53,27 +56,45 @@ def serve(runs: Path, address: Address, ready: Callable[[str], None]) -> None:
             f"the dashboard needs {error.name}, which is not installed: pip install 'gnomon[dashboard]'"
         ) from error
     own = address.settled()
-    app = application(runs, own.token)
+    app = application(runs, own.token, connections.most_streams())
     listening = _bound(own)
     host, port = listening.getsockname()[:2]
     if host in ("0.0.0.0", "::"):  # noqa: S104 - no address that anybody could open
         host = socket.gethostname()
     shown = f"[{host}]" if ":" in host else host
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=1
+        app,
+        http=connections.BoundedProtocol,
+        ws="none",
+        loop="asyncio",
+        backlog=connections.ACCEPTED,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=1,
     )
     threading.Thread(target=warm, daemon=True).start()
     ready(f"http://{shown}:{port}/" + (f"?token={own.token}" if own.token else ""))
     uvicorn.Server(config).run(sockets=[listening])
 
 
+class _Listening(socket.socket):
+    """A socket with a queue of its own length: asyncio would make it as long as what it accepts at a time."""
+
+    def listen(self, backlog: int = QUEUE, /) -> None:
+        """Listen, or go on listening."""
+        del backlog
+        super().listen(QUEUE)
+
+
 def _bound(address: Address) -> socket.socket:
     family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
+    made = _Listening(family, socket.SOCK_STREAM)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         made.bind((address.host.strip("[]"), address.port))
-        made.listen(128)
+        made.listen()
     except OSError as error:
         made.close()
         raise InputError(

@@ -220,6 +220,16 @@ def _bytes(text: str) -> str:
     return "" if whole else "expected a whole number of bytes"
 
 
+def _key_file(text: str) -> str:
+    from gnomon.engine.signing import read_key
+
+    try:
+        read_key(Path(text).expanduser())
+    except (InputError, OSError):
+        return "expected a file of 32 bytes that only you can read and write, or none yet"
+    return ""
+
+
 def _folder(text: str) -> str:
     return "" if not text or Path(text).is_dir() else "there is no such folder"
 
@@ -245,7 +255,11 @@ VARIABLES: Mapping[str, tuple[str, Callable[[str], str]]] = {
     "GNOMON_CACHE": ("folder of copies of data that was given by its address", _own_folder),
     "GNOMON_CHECKPOINT_S": ("least seconds between two checkpoints of a training", _seconds),
     "GNOMON_DEVICE": ("where tensors live: cpu, cuda, mps", _tensors),
-    "GNOMON_MAX_FILE_BYTES": ("largest file that is read, where that is more than 8 GiB", _bytes),
+    "GNOMON_KEY_FILE": ("file of the key with which trained systems in a store are signed", _key_file),
+    "GNOMON_MAX_FILE_BYTES": (
+        "largest file that is read above 8 GiB, and what any file may decode to above 128 MiB (parquet: 512 MiB)",
+        _bytes,
+    ),
     "GNOMON_THREADS": ("threads of torch in each process", _threads),
     "GNOMON_TOKEN": ("gnomon serve: the token that other machines need", _token),
     "GNOMON_CHROMIUM": ("the browser of tests", _program),

@@ -6,7 +6,8 @@
 ``executors``  inline, processes that may die without taking the rest down, or a cluster
 ``workers``    one such process, as its owner sees it and from inside
 ``cluster``    the same processes on machines that Dask reaches
-``sharding``   scoring of folders of shards, a cell per shard
+``scoring``    chunks of truth and predictions are tallied, and put together into evaluations
+``planner``    the nodes of a run: what a suite declares, with what all of them have
 ``progress``   what a person, a log and a dashboard see of it
 ``begun``      what a node keeps of work that it has not ended, and what it tells from inside
 ``job``        plan, executor and store put together; what is missing, and why

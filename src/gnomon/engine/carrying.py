@@ -16,11 +16,13 @@ import fnmatch
 import functools
 import os
 import socket
+import stat
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gnomon.core.errors import GnomonError, InputError
+from gnomon.engine import signing
 from gnomon.engine.plan import Limits
 from gnomon.engine.store import FULL, Store
 from gnomon.engine.work import Order, Reply
@@ -123,6 +125,9 @@ def carried(task: Task) -> Carried:
     """Do a node; this is what a worker of the cluster calls."""
     try:
         return _carried(task, _wanted())
+    except InputError as error:
+        why = f"{error} (worker on {socket.gethostname()})"
+        return Carried(Reply(task.order.key, "error", error=why, bad_input=True))
     except OSError as error:  # of this machine, such as no space or no process left: another one may do it
         why = f"{type(error).__name__}: {error} (worker on {socket.gethostname()})"
         if error.errno in FULL:
@@ -135,10 +140,11 @@ def _carried(task: Task, wanted: Callable[[], bool]) -> Carried:
     shared = os.path.exists(task.mark)
     if not shared:
         place = replace(place, store=_own_store())
+    _sweep(place.store)
     kept = Store(place.store)
     for order, limits in task.needs:
-        if shared and kept.serves(order.key, order.fresh):
-            continue  # else a worker made it that does not see this store
+        if shared and kept.serves(order.key, order.fresh) and signing.may_load(kept.path(order.key), order.secrets):
+            continue  # else a worker made it that does not see this store, or another user has replaced it
         found = _done(order, limits, place, task.addresses, wanted)
         if not found.done:
             return replace(found, reply=found.reply and replace(found.reply, key=task.order.key))
@@ -162,17 +168,36 @@ def _packed(found: Carried, kept: Store, task: Task) -> Carried:
 
 
 def _own_store() -> str:
-    """Return the store of this machine, which its workers share and which outlives them."""
+    """Return the store of this machine, which its workers share and which outlives them.
+
+    Trained systems are stored as pickles, and reading one runs its code. By default the scratch space lies in the
+    folder of temporary files, under a name that another account can take first.
+    """
     from distributed import get_worker
 
-    folder = os.path.join(os.path.dirname(os.path.abspath(get_worker().local_directory)), STORE)
-    _swept(folder)
+    space = os.path.dirname(os.path.abspath(get_worker().local_directory))
+    folder = os.path.join(space, STORE)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    check_own(space)
+    check_own(folder)
     return folder
 
 
+def check_own(folder: str) -> None:
+    """Refuse a folder that another account, other than the administrator, owns, or that every account can change."""
+    state = os.stat(folder)
+    owners = {os.lstat(folder).st_uid, state.st_uid}
+    if owners <= {0, os.geteuid()} and not (state.st_mode & stat.S_IWOTH and not state.st_mode & stat.S_ISVTX):
+        return
+    raise InputError(
+        f"{folder}: another account can put results there, whose code would be run; start workers with "
+        "--local-directory and a folder that only their account can write to"
+    )
+
+
 @functools.cache
-def _swept(folder: str) -> None:
-    """Remove what killed workers left half made, once in the life of this process."""
+def _sweep(folder: str) -> None:
+    """Remove what killed workers of this machine left half made, once in the life of this process."""
     Store(folder).sweep()
 
 

@@ -27,10 +27,10 @@ from typing import Any
 from gnomon.core.errors import InputError, WorkError
 from gnomon.engine.capacity import Lack, Resources, declared, instead, slots, takes
 from gnomon.engine.carrying import HANDS, Carried, Task, carried
-from gnomon.engine.joining import closed, joined, quiet, started, where
+from gnomon.engine.joining import closed, joined, quiet, risk, started, where
 from gnomon.engine.plan import WHOLE, Node
 from gnomon.engine.schedule import Schedule
-from gnomon.engine.store import Store, StoreFullError
+from gnomon.engine.store import OWN, Store, StoreFullError
 from gnomon.engine.work import Reply
 from gnomon.engine.workers import Place
 from gnomon.intake.remote import sources
@@ -64,6 +64,8 @@ class Cluster:
     lacking: Lack | None = None
     late: dict[str, tuple[Node, Reply, float]] = field(default_factory=dict)
     """What workers stored and is not seen here yet, and since when."""
+    told: str = ""
+    """The risk of joining the cluster, as it was told."""
 
     def __post_init__(self) -> None:
         self.takes = takes(self.schedule.plan)
@@ -82,6 +84,9 @@ class Cluster:
         place = where(self.executor)
         if place:
             client = joined(place)
+            if risk(client) != self.told:  # once, not each time that the scheduler is back
+                self.told = risk(client)
+                _say(self.told)
         else:
             self.stack.callback(HANDS.dismiss)
             client = self.stack.enter_context(started(self.workers))
@@ -205,9 +210,10 @@ class Cluster:
         if found.files and (self.schedule.fresh or not store.check(node.key)):
             with store.lock(node.key), store.draft(node.key) as out:
                 for name, content in found.files.items():
-                    path = out / name
-                    path.parent.mkdir(parents=True, exist_ok=True)
-                    path.write_bytes(content)
+                    if name not in OWN:
+                        path = out / name
+                        path.parent.mkdir(parents=True, exist_ok=True)
+                        path.write_bytes(content)
         if found.shared and found.done and node.returned and not store.has(node.key):
             self.late[node.key] = (node, found.reply, time.monotonic())
             return

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from gnomon.core.errors import WorkError
+from gnomon.core.errors import InputError, WorkError
 from gnomon.core.measure import Measure
 from gnomon.core.processors import processors
+from gnomon.engine.begun import FOLDER
 from gnomon.engine.executors import check, execute
 from gnomon.engine.options import EngineOptions
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.progress import Progress
 from gnomon.engine.schedule import Schedule
-from gnomon.engine.store import Store, StoreFullError
+from gnomon.engine.store import EXTRACTS, Store, StoreFullError
 from gnomon.intake.unread import ALL, Unread
 from gnomon.runs.run import Evaluation
 
@@ -47,10 +50,15 @@ class Outcome:
     def of(self, **labels: str) -> Outcome:
         """Return the part of the cells that carry some labels."""
         cells = tuple(c for c in self.cells if all(c.labels.get(name) == value for name, value in labels.items()))
-        names = {cell.name for cell in cells}
-        done = {name: path for name, path in self.done.items() if name in names}
-        missing = {name: why for name, why in self.missing.items() if name in names}
-        return Outcome(done, missing, cells, self.refused & names)
+        return self.named(cell.name for cell in cells)
+
+    def named(self, names: Iterable[str]) -> Outcome:
+        """Return the part of the cells that have some names."""
+        wanted = set(names)
+        done = {name: path for name, path in self.done.items() if name in wanted}
+        missing = {name: why for name, why in self.missing.items() if name in wanted}
+        cells = tuple(cell for cell in self.cells if cell.name in wanted)
+        return Outcome(done, missing, cells, self.refused & wanted)
 
     def coverage(self) -> dict[str, Any]:
         """Return the counts for a run's coverage."""
@@ -83,6 +91,7 @@ def work(
     executor = chosen(plan, options.executor, workers)
     check(plan, executor)
     store = Store(options.store_folder())
+    refuse_links(store.folder)
     store.sweep()
     with Progress(len(plan), stream, store.folder / "progress.jsonl") as progress:
         schedule = Schedule(plan, store, progress, options.fresh, order)
@@ -95,6 +104,27 @@ def work(
         except StoreFullError as error:
             raise StoreFullError(f"{error} ({_stored(schedule)} are stored)") from error
     return outcome(schedule)
+
+
+def refuse_links(folder: Path) -> None:
+    """Refuse a store in which links lead elsewhere: a folder that was handed over could have them.
+
+    Lines of progress, locks, errors and checkpoints would be written to the files that they lead to. Links inside of
+    results are not looked for here: a result with a link in it does not agree with its seal.
+    """
+    waiting = [folder]
+    while waiting:
+        place = waiting.pop()
+        with contextlib.suppress(FileNotFoundError), os.scandir(place) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    raise InputError(
+                        f"{entry.path}: a link in a store could lead what is written there to any file; remove it, or "
+                        "give another folder with --store"
+                    )
+                inner = place == folder and entry.name not in ("drafts", "damaged")
+                if entry.is_dir() and (inner or place.name in (FOLDER, EXTRACTS)):
+                    waiting.append(Path(entry.path))
 
 
 def chosen(plan: Plan, executor: str, workers: int) -> str:

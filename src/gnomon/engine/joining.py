@@ -1,7 +1,11 @@
-"""How a cluster that runs already is joined: the form of its address, its scheduler file, and who answers there.
+"""How a cluster is started here, and how one that runs already is joined.
 
-An address is checked before anything is done with it. Whoever listens there has to answer as a scheduler does, within
-a bound: Dask's own client waits without one for the answer of a program that is none.
+A cluster that is started here lives in this process: its scheduler and its workers are threads that hand objects to one
+another, and no port is open. Whoever reaches a port of Dask that asks for no certificate can run code.
+
+The address of a cluster that runs already is checked before anything is done with it. Whoever listens there has to
+answer as a scheduler does, within a bound: Dask's own client waits without one for the answer of a program that is
+none. With TLS, Dask takes certificate and key from its own configuration (``distributed.comm.tls``).
 """
 
 from __future__ import annotations
@@ -11,8 +15,11 @@ import json
 import logging
 import os
 import re
+import sys
+import tempfile
 import time
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gnomon.core.errors import InputError, MissingExtraError, WorkError
@@ -22,8 +29,12 @@ ANSWER = 10.0
 """Seconds within which a scheduler has to be reached; it has as many again to answer."""
 FLUSH = 1.0
 """Seconds that a scheduler file may take to be written."""
-PREFIX = f"{CLUSTER}://"
+PREFIX, TLS = f"{CLUSTER}://", "tls://"
 FORM = f"expected {PREFIX}HOST:PORT or {PREFIX}FILE.json"
+CERTIFICATES = (
+    "name ca-file, client.cert and client.key under distributed.comm.tls in Dask's configuration, or in "
+    "DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..._TLS__CLIENT__CERT and ..._TLS__CLIENT__KEY"
+)
 
 
 def is_cluster(executor: str) -> bool:
@@ -36,14 +47,15 @@ def is_cluster(executor: str) -> bool:
 
 
 def where(executor: str) -> str:
-    """Return where a cluster is joined: ``HOST:PORT`` or a file; empty for one that is started here.
+    """Return where a cluster is joined: ``HOST:PORT``, ``tls://HOST:PORT`` or a file; empty for one started here.
 
-    >>> where("dask"), where("dask://10.0.0.5:8786"), where("dask://cluster.json")
-    ('', '10.0.0.5:8786', 'cluster.json')
+    >>> where("dask"), where("dask://10.0.0.5:8786"), where("dask://tls://10.0.0.5:8786"), where("dask://cluster.json")
+    ('', '10.0.0.5:8786', 'tls://10.0.0.5:8786', 'cluster.json')
     """
     if executor == CLUSTER:
         return ""
-    place = executor.removeprefix(PREFIX)
+    asked = executor.removeprefix(PREFIX)
+    place = asked.removeprefix(TLS)
     if place.endswith(".json"):
         return place
     if not place:
@@ -59,12 +71,17 @@ def where(executor: str) -> str:
         raise InputError(f"executor {executor!r}: no port; {FORM}, such as {PREFIX}{found.group(1)}:8786")
     if not re.fullmatch("[0-9]{1,5}", port) or not 0 < int(port) < 65536:
         raise InputError(f"executor {executor!r}: expected a port from 1 to 65535, but got {port!r}")
-    return place
+    return asked
 
 
-def address(place: str) -> str:
-    """Return the address of a scheduler as Dask writes it; reads a scheduler file."""
-    return _in_file(place) if place.endswith(".json") else f"tcp://{place}"
+def address(place: str, *, encrypted: bool = False) -> str:
+    """Return the address of a scheduler as Dask writes it; reads a scheduler file.
+
+    ``encrypted`` says that Dask's configuration wants encryption, so that an address without a scheme has TLS.
+    """
+    if place.endswith(".json"):
+        return _in_file(place)
+    return place if place.startswith(TLS) else f"{TLS if encrypted else 'tcp://'}{place}"
 
 
 def _in_file(path: str) -> str:
@@ -103,26 +120,37 @@ def library() -> Any:
 
 @contextlib.contextmanager
 def started(workers: int) -> Iterator[Any]:
-    """Start a cluster here and give its client; it ends with the block.
+    """Start a cluster in this process and give its client; it ends with the block.
 
-    Its workers are threads that talk over loopback. Cells are done by processes of their own anyway, and processes of
-    Dask's would run the script again that calls this, unless it is written for that.
+    Its workers are threads. Cells are done by processes of their own anyway, and processes of Dask's would run the
+    script again that calls this, unless it is written for that. Dask puts the scratch folder of each worker first on
+    the path of modules: it is a folder that no other account can write to, and it is taken off the path.
     """
     distributed = library()
-    cluster = distributed.LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=False,
-        protocol="tcp://",
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=None,  # what this process holds is no reason for a worker to pause
-        silence_logs=50,
-    )
-    try:
-        yield distributed.Client(cluster, set_as_default=False)
-    finally:
-        cluster.close(timeout=5)
+    kinds = {name: type(name, (_Portless, getattr(distributed, name)), {}) for name in ("Scheduler", "Worker")}
+    with tempfile.TemporaryDirectory(prefix="gnomon-") as scratch:
+        common = {"protocol": "inproc://", "dashboard": False, "local_directory": scratch}
+        # What this process holds is no reason for a worker to pause.
+        options = {**common, "nthreads": 1, "memory_limit": None, "silence_logs": logging.CRITICAL}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)  # on a machine without a network, of no address being found
+            cluster = distributed.SpecCluster(
+                scheduler={"cls": kinds["Scheduler"], "options": common},
+                workers={number: {"cls": kinds["Worker"], "options": options} for number in range(workers)},
+                silence_logs=logging.CRITICAL,
+            )
+        try:
+            sys.path[:] = [place for place in sys.path if not os.fspath(place).startswith(scratch)]
+            yield distributed.Client(cluster, set_as_default=False)
+        finally:
+            cluster.close(timeout=5)
+
+
+class _Portless:
+    """A scheduler or worker of Dask without its web server, which listens even where the dashboard is off."""
+
+    def start_http_server(self, *_: Any, **__: Any) -> None:
+        """Open no port."""
 
 
 @contextlib.contextmanager
@@ -142,14 +170,21 @@ def joined(place: str) -> Any:
     import asyncio
     from concurrent.futures import ThreadPoolExecutor
 
-    distributed, found = library(), address(place)
-    said = place if found == f"tcp://{place}" else f"{found} ({place})"
-    if found.startswith("tcp://"):  # with TLS, reaching it is a handshake already, and bounded
-        with ThreadPoolExecutor(1) as apart:  # this thread may have a loop of its own that runs
-            apart.submit(asyncio.run, _greeted(distributed, found, said)).result()
+    distributed = library()
+    security = distributed.Security()
+    found = address(place, encrypted=bool(security.require_encryption))
+    said = place if found == f"tcp://{place}" else found if found == place else f"{found} ({place})"
+    try:
+        arguments = security.get_connection_args("client")
+    except OSError as error:  # also those of OpenSSL
+        raise InputError(f"executor: the certificates of Dask cannot be used ({error}); {CERTIFICATES}") from error
+    if found.startswith(TLS) and arguments["ssl_context"] is None:
+        raise InputError(f"executor: {said} asks for a certificate; {CERTIFICATES}")
+    with ThreadPoolExecutor(1) as apart:  # this thread may have a loop of its own that runs
+        apart.submit(asyncio.run, _greeted(distributed, found, said, arguments)).result()
     client = distributed.Client.__new__(distributed.Client)
     try:
-        client.__init__(found, timeout=ANSWER, set_as_default=False)
+        client.__init__(found, timeout=ANSWER, set_as_default=False, security=security)
     except BaseException as error:
         closed(client)
         if isinstance(error, (OSError, ValueError)):
@@ -158,13 +193,24 @@ def joined(place: str) -> Any:
     return client
 
 
-async def _greeted(distributed: Any, address: str, said: str) -> None:
+def risk(client: Any) -> str:
+    """Return what joining a cluster without TLS means; empty for one with TLS."""
+    found = str(client.scheduler.address)
+    if found.startswith(TLS):
+        return ""
+    return (
+        f"{found} asks for no certificate: whoever reaches that port can run code as the accounts of its workers and, "
+        "by its replies, as you; use TLS (docs/security.md)"
+    )
+
+
+async def _greeted(distributed: Any, address: str, said: str, arguments: Mapping[str, Any]) -> None:
     """Raise unless a scheduler answers."""
     import asyncio
 
     try:
         async with asyncio.timeout(2 * ANSWER):
-            kind = await _kind(distributed.comm.core, address)
+            kind = await _kind(distributed.comm.core, address, arguments)
     except TimeoutError as error:
         raise WorkError(
             f"no scheduler at {said}: a program listens there, but says nothing that Dask does within "
@@ -181,9 +227,9 @@ async def _greeted(distributed: Any, address: str, said: str) -> None:
         raise WorkError(f"no scheduler at {said}: a {str(kind).lower()} answers; give the address of its scheduler")
 
 
-async def _kind(comms: Any, address: str) -> Any:
+async def _kind(comms: Any, address: str, arguments: Mapping[str, Any]) -> Any:
     """Return what the program at an address says that it is."""
-    comm = await comms.connect(address, timeout=ANSWER)
+    comm = await comms.connect(address, timeout=ANSWER, **arguments)
     try:
         await comm.write({"op": "identity", "reply": True})
         answer = await comm.read()

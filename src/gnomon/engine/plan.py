@@ -70,6 +70,9 @@ class Node:
     read
         Names of the files of an artefact that are read when results are put together, or :data:`WHOLE`. They come back
         from machines that have a store of their own, as results of cells do; not part of its key.
+    signed
+        Whether other nodes load its files in a way that may run code, such as a pickle. It is signed with the user's
+        key and never loaded without that signature (:mod:`gnomon.engine.signing`); not part of its key.
     """
 
     name: str
@@ -85,6 +88,7 @@ class Node:
     threaded: bool = False
     foreign: bool = False
     read: tuple[str, ...] = ()
+    signed: bool = False
 
     @property
     def returned(self) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 The file holds one JSON object per line, appended as things happen: ``{"time", "event", "done", "failed", "total",
 "name", ...}``. Events: ``plan``, ``found``, ``started``, ``told`` (a line of progress from inside a node, without
-counts), ``done``, ``retried``, ``died``, ``failed``, ``blocked``, ``end``. A reader that meets an unfinished last line
-waits for the rest.
+counts), ``done``, ``lost`` (what was done is damaged or removed, and is made again), ``retried``, ``died``, ``failed``,
+``blocked``, ``end``. A reader that meets an unfinished last line waits for the rest.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ REFRESH = 0.1
 """Seconds between updates of a terminal line."""
 QUIET = 5.0
 """Seconds between plain lines."""
-LOUD = ("retried", "died", "failed", "blocked")
+LOUD = ("lost", "retried", "died", "failed", "blocked")
 """Events that always get a line of their own."""
 
 
@@ -66,7 +66,7 @@ class Progress:
             self.running[node.key] = node.name
         else:
             self.running.pop(node.key, None)
-        self.done += event in ("done", "found")
+        self.done += (event in ("done", "found")) - (event == "lost")
         self.found += event == "found"
         self.failed += event in ("failed", "blocked")
         self._write(event, node.name, text=text, labels=dict(node.labels))

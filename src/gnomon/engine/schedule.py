@@ -7,16 +7,20 @@ import uuid
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from gnomon.core.errors import counted, some
+from gnomon.engine import signing
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.store import Store
 from gnomon.engine.work import Order, Reply
 
 Report = Callable[[str, Node, str], None]
-"""Called with an event (started, done, found, retried, died, failed, blocked), its node, and a text."""
+"""Called with an event (started, done, found, lost, retried, died, failed, blocked), its node, and a text."""
 
 
 FALSE_STARTS = 10
 """As many deaths before the beginning count as one."""
+LOSSES = 3
+"""How often a node is tried again because what it needs was damaged after it had been done."""
 
 
 @dataclass
@@ -27,6 +31,8 @@ class Attempt:
     deaths: int = 0
     false_starts: int = 0
     """Deaths of workers that had not begun on it yet."""
+    losses: int = 0
+    """Attempts before which what it needs was damaged or removed."""
     last: str = ""
     trace: str = ""
 
@@ -50,11 +56,23 @@ class Schedule:
     command: str = field(default_factory=lambda: uuid.uuid4().hex)
     """What this work is known by where everything is made afresh."""
     _blocked: set[str] = field(default_factory=set)
+    _unsigned: set[str] = field(default_factory=set)
+    """Keys of artefacts that are stored, but that only their data may be read of, since this user did not sign them."""
 
     def __post_init__(self) -> None:
         nodes = list(self.plan)
+        self.secrets = signing.secrets_of(node.key for node in nodes if node.signed)
         lacking = {node.key for node in nodes if self.fresh or not self.store.check(node.key)}
+        stored = self.secrets.keys() - lacking
+        self._unsigned = {key for key in stored if not signing.may_load(self.store.path(key), self.secrets)}
+        lacking |= self._unsigned
         asked = self._asked(lacking)
+        refused = [node.name for node in nodes if node.key in self._unsigned & asked]
+        if refused:
+            signing.say(
+                f"{counted(len(refused), 'trained system')} in the store not signed with this user's key: not loaded, "
+                f"set aside and fitted again ({some(refused, show=3)})"
+            )
         for node in nodes if self.order is None else self.order(nodes):
             if node.key in asked:
                 self.waiting[node.key] = node
@@ -78,7 +96,8 @@ class Schedule:
 
     def _spared(self, node: Node) -> bool:
         """Say whether an artefact that is not stored need not be, as far as results are put together from it."""
-        return node.kind == "artefact" and (not node.returned or self.store.extracts.check(node.key))
+        read = not node.returned or node.key in self._unsigned or self.store.extracts.check(node.key)
+        return node.kind == "artefact" and read
 
     @property
     def open(self) -> bool:
@@ -87,7 +106,7 @@ class Schedule:
 
     def order_of(self, node: Node) -> Order:
         """Return the order of a node."""
-        return Order.of(node, self.command if self.fresh else "")
+        return Order.of(node, self.command if self.fresh else "", self.secrets)
 
     def ready(self, node: Node) -> bool:
         """Say whether all that a node needs is there."""
@@ -112,11 +131,30 @@ class Schedule:
             self.report(reply.state, node, f"{reply.seconds:.6f}")
             return
         attempt = self.attempts.setdefault(node.key, Attempt())
+        if reply.state == "lacking":
+            self._make_again(node, attempt, reply)
+            return
         attempt.errors, attempt.last, attempt.trace = attempt.errors + 1, reply.error, reply.trace
         again = attempt.errors <= node.limits.retries and not reply.bad_input
         if reply.bad_input:
             self.refused.add(node.key)
         self._again_or_fail(node, attempt, again, "retried")
+
+    def _make_again(self, node: Node, attempt: Attempt, reply: Reply) -> None:
+        """Have what a node needs made again, and the node after it."""
+        lacking = [self.plan.nodes[key] for key in reply.lacking]
+        for needed in lacking:
+            if needed.key in self.done:
+                self.done.discard(needed.key)
+                self.waiting[needed.key] = needed
+                self.report("lost", needed, "its result was damaged or removed")
+        names = ", ".join(repr(needed.name) for needed in lacking)
+        attempt.losses, attempt.trace = attempt.losses + 1, reply.trace
+        attempt.last = f"what it needs was damaged or removed: {names}"
+        self._again_or_fail(node, attempt, attempt.losses <= LOSSES, "retried")
+        for needed in lacking:
+            if needed.key in self.failed:  # it was made again for another node meanwhile, in vain
+                self._block(needed)
 
     def lose(self, key: str, why: str, *, fault: bool = False, begun: bool = True) -> None:
         """Take in the death of the worker of a node.
@@ -152,7 +190,7 @@ class Schedule:
             self.waiting[node.key] = node
             self.report(event, node, attempt.last)
             return
-        tries = attempt.errors + attempt.deaths + attempt.false_starts
+        tries = attempt.errors + attempt.deaths + attempt.false_starts + attempt.losses
         self.failed[node.key] = f"{attempt.last} ({tries} attempt{'' if tries == 1 else 's'})"
         record = {
             "name": node.name,

@@ -1,10 +1,13 @@
 """The store: one sealed folder per key, published by rename, built once under a lock.
 
-Layout: ``store/ab/abcdef.../`` holds a result and its seal; ``store/locks/`` the lock files, whose locks die with
-the process that holds them, and which name the command that last made a result afresh; ``store/failures/`` the last
-error of what failed; ``store/extracts/`` the files of results that other machines keep; ``store/shared-...`` marks by
-which machines tell whether they see it. A folder under its final name is whole as far as processes go. Nothing is
-forced to the disk: what a power cut tears does not agree with its seal any more, is set aside under ``store/damaged/``
+Layout: ``store/ab/abcdef.../`` holds a result, the record of what belongs to it (``result.json``) and its seal;
+``store/drafts/`` results that are being written (:mod:`gnomon.intake.drafts`); ``store/locks/`` the lock files, whose
+locks die with the process that holds them, and which name the command that last made a result afresh;
+``store/failures/`` the last error of what failed; ``store/extracts/`` the files of results that other machines keep;
+``store/shared-...`` marks by which machines tell whether they see it.
+
+A folder under its final name is whole as far as processes go. Nothing is forced to the disk: what a power cut tears
+does not agree with its seal or its record any more. A result that is not whole is set aside under ``store/damaged/``
 when it is next looked at, and is built again.
 """
 
@@ -15,15 +18,18 @@ import errno
 import fcntl
 import os
 import shutil
+import stat
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from gnomon.core.canonical import encode_pretty
-from gnomon.core.errors import InputError, WorkError
+from gnomon.core.errors import GnomonError, InputError, WorkError
+from gnomon.intake.drafts import new_draft, publish_draft, sweep_drafts
 from gnomon.runs import seal
-from gnomon.runs.drafts import is_alive
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 LEAST_FREE = 1 << 20
@@ -31,10 +37,22 @@ LEAST_FREE = 1 << 20
 EXTRACTS = "extracts"
 MARK = "shared-"
 """How the names of marks begin."""
+RECORD = "result.json"
+LARGEST_RECORD = 64 << 20
+"""Bytes of a record."""
+OWN = (RECORD, seal.NAME)
+"""Files that the store adds to a result."""
 
 
 class StoreFullError(WorkError):
     """The disk that holds the store is full: nothing more can be stored until space is freed."""
+
+
+class _Record(msgspec.Struct):
+    """What belongs to a result: its key, and the sizes of the files that were written, by name."""
+
+    key: str
+    files: dict[str, int]
 
 
 class Store:
@@ -48,21 +66,39 @@ class Store:
         return self.folder / key[:2] / key
 
     def has(self, key: str) -> bool:
-        """Say whether a result is there (not whether it is undamaged)."""
-        return (self.path(key) / seal.NAME).is_file()
+        """Say whether a result is there with all of its files in their sizes; their content is not read."""
+        path = self.path(key)
+        try:
+            record = _read_record(path, key)
+            found = {name: (path / name).stat().st_size for name in record}
+            return found == record and (path / seal.NAME).stat().st_size > 0
+        except (OSError, ValueError):
+            return False
 
     def check(self, key: str) -> bool:
-        """Say whether a whole result is there; a damaged one is set aside."""
+        """Say whether a whole result is there, reading all of it; a damaged one is set aside."""
         path = self.path(key)
-        if not path.exists():
+        if not os.path.lexists(path):
             return False
-        if not seal.problems(path):
+        # What is replaced while it is read looks damaged; looking again finds what replaced it.
+        if _is_whole(path, key) or _is_whole(path, key):
             return True
-        aside = self.folder / "damaged" / f"{key}-{uuid.uuid4().hex[:8]}"
-        aside.parent.mkdir(parents=True, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            path.rename(aside)
+        self.set_aside(key)
         return False
+
+    def set_aside(self, key: str) -> None:
+        """Move a result that must not be used out of the way, so that it is made again."""
+        aside = self.folder / "damaged" / f"{key}-{uuid.uuid4().hex[:8]}"
+        try:
+            aside.parent.mkdir(parents=True, exist_ok=True)
+            self.path(key).rename(aside)
+        except FileNotFoundError:  # somebody else has set it aside
+            pass
+        except OSError as error:
+            raise WorkError(
+                f"{self.path(key)}: this result must not be used, and cannot be moved out of the way "
+                f"({error.strerror}); remove it"
+            ) from error
 
     @contextlib.contextmanager
     def lock(self, key: str) -> Iterator[None]:
@@ -82,8 +118,9 @@ class Store:
 
     def made_by(self, key: str) -> str:
         """Return the command that last made a result afresh; empty where none did."""
+        path = self.folder / "locks" / key
         try:
-            return (self.folder / "locks" / key).read_text()
+            return path.read_text() if stat.S_ISREG(path.lstat().st_mode) else ""
         except FileNotFoundError:
             return ""
 
@@ -100,23 +137,18 @@ class Store:
     @contextlib.contextmanager
     def draft(self, key: str) -> Iterator[Path]:
         """Give an empty folder; when the block ends well, seal it and publish it under the key."""
-        draft = self.folder / "drafts" / f"{key}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        try:
-            with self.writing():
-                draft.mkdir(parents=True)
-                yield draft
-                (draft / seal.NAME).write_bytes(seal.make(draft))
-                self._publish(draft, self.path(key))
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-
-    def _publish(self, draft: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if target.exists():  # built again on request: the old result goes first
-            old = draft.with_name(f"{draft.name}-old")
-            target.rename(old)
-            shutil.rmtree(old, ignore_errors=True)
-        draft.rename(target)
+        target = self.path(key)
+        with self.writing(), new_draft(self.folder / "drafts", f"{key}-") as draft:
+            yield draft
+            files = {
+                path.relative_to(draft).as_posix(): path.stat().st_size for path in draft.rglob("*") if path.is_file()
+            }
+            if taken := files.keys() & OWN:
+                raise GnomonError(f"a result cannot have a file {min(taken)!r}: the store writes one of that name")
+            (draft / RECORD).write_bytes(encode_pretty({"key": key, "files": files}))
+            (draft / seal.NAME).write_bytes(seal.make(draft))
+            target.parent.mkdir(parents=True, exist_ok=True)
+            publish_draft(draft, target, lambda _: False)  # what is there was built again on request
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -143,41 +175,17 @@ class Store:
 
     @contextlib.contextmanager
     def marked(self) -> Iterator[Path]:
-        """Put a file here by which other machines can tell whether they see this folder; its owner holds its lock."""
-        name = f"{MARK}{uuid.uuid4().hex[:12]}"
-        with self.writing():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            draft, mark = self.folder / f".{name}", self.folder / name
-            handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
-        try:
-            _hold(handle, draft)
-            draft.rename(mark)  # under this name others may sweep it, and find it locked
+        """Put a folder here by which other machines can tell whether they see this store; it goes like a draft."""
+        with contextlib.ExitStack() as stack:
+            with self.writing():
+                mark = stack.enter_context(new_draft(self.folder, MARK))
             yield mark
-        finally:
-            draft.unlink(missing_ok=True)
-            mark.unlink(missing_ok=True)
-            os.close(handle)
 
     def sweep(self) -> None:
-        """Remove the drafts and the marks of processes that are gone; those of other machines are known by locks."""
+        """Remove the drafts and the marks of processes that are gone."""
         for store in (self, self.extracts):
-            drafts = store.folder / "drafts"
-            for path in drafts.iterdir() if drafts.is_dir() else ():
-                store._sweep_draft(path)
-        for mark in self.folder.glob(f"{MARK}*"):
-            _sweep_mark(mark)
-
-    def _sweep_draft(self, draft: Path) -> None:
-        """Remove a draft unless a process here writes it, or one on another machine, which holds the lock of its key.
-
-        The number of a process says nothing on another machine; a lock does, wherever the file system keeps locks.
-        """
-        key, _, rest = draft.name.partition("-")
-        if is_alive(rest.partition("-")[0]):
-            return
-        with _free(self.folder / "locks" / key) as free:
-            if free:
-                shutil.rmtree(draft, ignore_errors=True)
+            sweep_drafts(store.folder / "drafts")
+        sweep_drafts(self.folder, MARK)
 
     def fail(self, key: str, record: dict[str, Any]) -> None:
         """Keep the error of a key; a full disk must not hide it, so failing to store is no error."""
@@ -231,28 +239,25 @@ def _hold(handle: int, path: Path) -> None:
         ) from error
 
 
-@contextlib.contextmanager
-def _free(path: Path) -> Iterator[bool]:
-    """Say whether nobody holds the lock of a file, and hold it meanwhile; without the file, nobody does."""
-    try:
-        handle = os.open(path, os.O_RDWR)
-    except OSError as error:  # gone, or of somebody else
-        yield error.errno == errno.ENOENT
-        return
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        free = False
-    else:
-        free = True
-    try:
-        yield free
-    finally:
-        os.close(handle)
+def _read_record(path: Path, key: str) -> dict[str, int]:
+    """Return the sizes of the files of a result by name; raises where there is no record of this key."""
+    status = (path / RECORD).lstat()
+    if not stat.S_ISREG(status.st_mode) or status.st_size > LARGEST_RECORD:  # a pipe would be waited for without end
+        raise InputError(f"{path / RECORD}: not a regular file of at most {LARGEST_RECORD} bytes")
+    record = msgspec.json.decode((path / RECORD).read_bytes(), type=_Record)
+    if record.key != key:
+        raise InputError(f"{path / RECORD}: the record of another result, {record.key:.80}")
+    return record.files
 
 
-def _sweep_mark(mark: Path) -> None:
-    """Remove a mark that no process holds; the lock ends with its owner, however that ends."""
-    with _free(mark) as free:
-        if free:
-            mark.unlink(missing_ok=True)
+def _is_whole(path: Path, key: str) -> bool:
+    """Say whether a folder holds the result of a key with all that was written for it, unchanged."""
+    try:
+        record = _read_record(path, key)
+        return not seal.problems(path) and seal.read(path).keys() == {RECORD, *record}
+    except PermissionError as error:
+        raise WorkError(
+            f"{path}: this result cannot be read; check its permissions, or give another --store"
+        ) from error
+    except (OSError, ValueError):  # what cannot be read, or goes away meanwhile, is not whole
+        return False

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import platform
 import socket
 import time
 import traceback
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gnomon.core.code_identity import identity_of, version_of
 from gnomon.core.errors import GnomonError, InputError
 from gnomon.core.suite import load
+from gnomon.engine import signing
 from gnomon.engine.begun import doing, stopping
 from gnomon.engine.plan import Node
 from gnomon.engine.store import Store, StoreFullError
@@ -35,13 +37,16 @@ class Order:
     """The command that wants it made afresh, once in every store; empty where what is stored will do."""
     code: Mapping[str, str] = field(default_factory=dict)
     """Identities of the code that its key stands for, by function."""
+    secrets: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """By key, the secrets with which it, and what it needs, are signed where they are loaded as code."""
 
     @staticmethod
-    def of(node: Node, fresh: str = "") -> Order:
-        """Make the order of a node."""
+    def of(node: Node, fresh: str = "", secrets: Mapping[str, str] | None = None) -> Order:
+        """Make the order of a node; of the secrets it gets those of itself and of what it needs."""
         needs = {role: needed.key for role, needed in node.needs.items()}
+        own = {key: secret for key, secret in (secrets or {}).items() if key == node.key or key in needs.values()}
         return Order(
-            node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh, node.code
+            node.key, node.name, node.function, dict(node.arguments), dict(node.context), needs, fresh, node.code, own
         )
 
 
@@ -51,12 +56,15 @@ class Reply:
 
     key: str
     state: str
-    """``done``, ``found`` (somebody else had done it), ``error`` or ``full`` (no space left)."""
+    """``done``, ``found`` (somebody else had done it), ``lacking`` (what it needs is not there whole), ``error`` or
+    ``full`` (no space left)."""
     seconds: float = 0.0
     error: str = ""
     trace: str = ""
     bad_input: bool = False
     """The error lies in what the user gave: trying again cannot help."""
+    lacking: tuple[str, ...] = ()
+    """Keys of what it needs and is missing or damaged."""
 
 
 def _where(error: BaseException) -> str:
@@ -77,6 +85,26 @@ def _check_code(order: Order) -> None:
             )
 
 
+def _find_lacking(store: Store, order: Order) -> tuple[str, ...]:
+    """Return what an order needs and is not there, lacks files, or may not be loaded because it is not signed."""
+    return tuple(
+        key
+        for key in order.needs.values()
+        if not store.has(key) or not signing.may_load(store.path(key), order.secrets)
+    )
+
+
+@contextlib.contextmanager
+def _ending_forks() -> Iterator[None]:
+    """End child processes that the block forked and let return: they must not publish the result or reply too."""
+    own = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != own:
+            os._exit(1)
+
+
 def carry_out(store: Store, order: Order) -> Reply:
     """Do an order unless its result is there already; raises nothing but ``KeyboardInterrupt``."""
     start = time.perf_counter()
@@ -86,11 +114,18 @@ def carry_out(store: Store, order: Order) -> Reply:
             if stopping().is_set():  # while it waited for the lock
                 raise KeyboardInterrupt
             if (not order.fresh or store.made_by(order.key) == order.fresh) and store.check(order.key):
-                return Reply(order.key, "found", time.perf_counter() - start)
+                if signing.may_load(store.path(order.key), order.secrets):
+                    return Reply(order.key, "found", time.perf_counter() - start)
+                store.set_aside(order.key)
+            if lacking := _find_lacking(store, order):
+                return Reply(order.key, "lacking", time.perf_counter() - start, lacking=lacking)
             needs = {role: store.path(key) for role, key in order.needs.items()}
             with doing(store.folder, order.key, order.name), store.draft(order.key) as out, collecting() as unread:
-                load(order.function)({**order.arguments, **order.context}, needs, out)
+                with signing.holding(order.secrets), _ending_forks():
+                    load(order.function)({**order.arguments, **order.context}, needs, out)
                 unread.write(out)
+                if order.key in order.secrets:
+                    signing.sign(out, order.secrets[order.key])
             if order.fresh:
                 store.note(order.key, order.fresh)
     except StoreFullError as error:
@@ -98,5 +133,7 @@ def carry_out(store: Store, order: Order) -> Reply:
     except (Exception, SystemExit) as error:
         text = str(error) if isinstance(error, GnomonError) else f"{type(error).__name__}: {error}{_where(error)}"
         text, bad = " ".join(text.split()), isinstance(error, InputError)
-        return Reply(order.key, "error", time.perf_counter() - start, text, traceback.format_exc(), bad)
+        reply = Reply(order.key, "error", time.perf_counter() - start, text, traceback.format_exc(), bad)
+        lacking = _find_lacking(store, order)  # which may be why it failed
+        return replace(reply, state="lacking", lacking=lacking) if lacking else reply
     return Reply(order.key, "done", time.perf_counter() - start)

@@ -8,23 +8,28 @@ its owner is gone, a worker leaves.
 from __future__ import annotations
 
 import contextlib
-import json
+import math
 import os
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, Pipe
+from multiprocessing.connection import Connection
 from pathlib import Path
 
-from gnomon.core.loading import trust_imports
+from gnomon.core.loading import path_of_python, python_command, trust_imports
 from gnomon.core.suite import load
 from gnomon.engine.plan import Limits
 from gnomon.engine.store import Store
 from gnomon.engine.work import Order, Reply, carry_out
 
+START = 120.0
+"""Seconds within which a worker has to begin on its order: Python starts and imports the module of the work, which
+takes 10 to 20 with torch from a cold disk. A longer time limit of the order counts for the start, too."""
 BOOT = """
 import json, sys
 given = json.loads(sys.argv[1])
@@ -46,13 +51,14 @@ class Place:
     @staticmethod
     def here(store: Store) -> Place:
         """Return the place of this process."""
-        return Place(os.path.abspath(store.folder), os.getcwd(), tuple(map(os.fspath, sys.path)))
+        return Place(os.path.abspath(store.folder), os.getcwd(), tuple(path_of_python()))
 
     def found(self) -> Place:
         """Return this place as far as it is here: on another machine, folders may be missing."""
         folder = self.folder if os.path.isdir(self.folder) else os.getcwd()
-        more = tuple(part for part in self.path if part not in sys.path and os.path.exists(part))
-        return Place(self.store, folder, (*map(os.fspath, sys.path), *more))
+        own = path_of_python()
+        more = tuple(part for part in self.path if part not in own and os.path.exists(part))
+        return Place(self.store, folder, (*own, *more))
 
 
 class Worker:
@@ -62,15 +68,17 @@ class Worker:
         """Start it; it leaves when it is given nothing for so many seconds."""
         self.order: Order | None = None
         self.limits = Limits()
-        self.since = float("inf")
-        """When it began on its order, as it said itself: starting up and importing do not count."""
+        self.sent = self.since = float("inf")
+        """When it was given its order, and when it began on it, as it said itself: the time limit counts from then."""
         self.killed = ""
         """Why its owner killed it."""
-        self.pipe, theirs = Pipe()
+        ours, theirs = socket.socketpair()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", math.ceil(START), 0))
+        self.pipe = Connection(ours.detach())
         handle = theirs.fileno()
         given = {"handle": handle, "store": place.store, "owner": os.getpid(), "path": place.path, "idle": idle}
         self.process = subprocess.Popen(  # noqa: S603 - this Python
-            [sys.executable, "-c", BOOT, json.dumps(given)],
+            python_command(BOOT, given),
             stdin=subprocess.DEVNULL,
             cwd=place.folder,
             pass_fds=(handle,),
@@ -78,10 +86,13 @@ class Worker:
         theirs.close()
 
     def send(self, order: Order, limits: Limits) -> bool:
-        """Hand it an order; False when it is dead."""
-        self.order, self.limits, self.since = order, limits, float("inf")
+        """Hand it an order; False when it is dead, or does not take a large one in time."""
+        self.order, self.limits, self.sent, self.since = order, limits, time.monotonic(), float("inf")
         try:
             self.pipe.send(order)
+        except BlockingIOError:
+            self.kill(f"its worker did not read its order within {START:g} s: Python did not start")
+            return False
         except OSError:
             return False
         return True
@@ -122,8 +133,14 @@ class Worker:
         """Kill it where it exceeds a limit of its order."""
         if self.order is None or self.killed:
             return
-        limits = self.limits
-        if limits.seconds is not None and time.monotonic() - self.since > limits.seconds:
+        limits, now = self.limits, time.monotonic()
+        start = max(START, limits.seconds or 0.0)
+        if not self.begun and now - self.sent > start:
+            self.kill(
+                f"its worker did not begin within {start:g} s: Python did not start, or {self.order.function} was not "
+                "imported; give a longer --timeout where that takes longer"
+            )
+        elif limits.seconds is not None and now - self.since > limits.seconds:
             self.kill(f"exceeded its time limit of {limits.seconds:g} s")
         elif limits.memory_bytes is not None:
             used = resident_bytes(self.process.pid)

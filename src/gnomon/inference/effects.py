@@ -31,7 +31,7 @@ from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.inference.intervals import Groups, jackknife_se, no_spread, t_quantile
 from gnomon.inference.paired import align, left_out_differences, smallest_p
-from gnomon.inference.pairs import Pairs, average_ranks
+from gnomon.inference.pairs import NO_DIRECTION, Pairs, average_ranks
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,8 @@ def win_rate(pairs: Pairs) -> Effect:
     """Share of groups on which A is better, ties counting half."""
     if not pairs.n:
         return Effect("win_rate", None, 0, f"undefined ({pairs.name(0)})")
+    if not pairs.direction:
+        return Effect("win_rate", None, pairs.n, NO_DIRECTION)
     signs = np.sign(pairs.differences) * (1 if pairs.direction == "up" else -1)
     return Effect("win_rate", float((1 + signs).sum() / 2 / pairs.n), pairs.n)
 

@@ -32,7 +32,7 @@ from gnomon.core.errors import InputError, plural
 from gnomon.core.measure import Direction
 from gnomon.core.tallies import Array
 from gnomon.inference.intervals import ROUNDING
-from gnomon.inference.pairs import average_ranks
+from gnomon.inference.pairs import NO_DIRECTION, average_ranks
 
 LEAST_DATASETS = 5
 LEAST_SYSTEMS = 3
@@ -76,7 +76,7 @@ def rank_systems(
     systems
         Names, in the order of the columns.
     direction
-        Whether more (``up``) or less (``down``) is better.
+        Whether more (``up``) or less (``down``) is better; systems are not ranked by scores of which neither is.
     alpha
         Level of the critical difference.
     """
@@ -86,6 +86,8 @@ def rank_systems(
     n, k, left_out = len(rows), len(names), len(scores) - len(rows)
     if not n:
         return Ranking(names, None, 0, left_out, alpha, why="undefined (no dataset on which every system has a score)")
+    if not direction:
+        return Ranking(names, None, n, left_out, alpha, why=NO_DIRECTION)
     found = [average_ranks(-row if direction == "up" else row) for row in rows]
     means = np.mean([ranks for ranks, _ in found], axis=0)
     ranks = tuple(means.tolist())

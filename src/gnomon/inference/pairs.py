@@ -21,6 +21,9 @@ from gnomon.core.tallies import Array
 from gnomon.inference.intervals import ROUNDING, Groups
 from gnomon.inference.paired import align
 
+NO_DIRECTION = "undefined (of a signed error neither more nor less is better)"
+"""Why a score does not say which system is better."""
+
 
 @dataclass(frozen=True)
 class Pairs:

@@ -22,13 +22,13 @@ def open_archive(
     path: str | os.PathLike[str], limits: Limits
 ) -> Iterator[tuple[zipfile.ZipFile, dict[str, zipfile.ZipInfo]]]:
     """Open an archive of arrays and give its checked members by array name."""
-    size = check_file(path, limits)
+    check_file(path, limits)
     with (
         guarded(path, "not a readable npz archive"),
         _Metered(path, limits) as file,
         zipfile.ZipFile(file) as archive,
     ):
-        yield archive, _checked(path, archive.infolist(), size, limits)
+        yield archive, _checked(path, archive.infolist(), limits)
 
 
 def array_name(member: str) -> str | None:
@@ -63,9 +63,7 @@ class _Metered(io.FileIO):
         return data
 
 
-def _checked(
-    path: str | os.PathLike[str], infos: list[zipfile.ZipInfo], size: int, limits: Limits
-) -> dict[str, zipfile.ZipInfo]:
+def _checked(path: str | os.PathLike[str], infos: list[zipfile.ZipInfo], limits: Limits) -> dict[str, zipfile.ZipInfo]:
     if not infos or len(infos) > limits.max_columns:
         raise InputError(
             f"{shown(path)}: {len(infos)} members, expected 1 to {limits.max_columns}; write the archive again"
@@ -76,8 +74,6 @@ def _checked(
         if name in found:
             raise InputError(f"{shown(path)}: duplicate array {shown(name, 80)!r}; give every array its own name")
         found[name] = info
-    # Members that overlap share their compressed bytes, so the sum is held against the file.
-    limits.check_decoded(path, sum(info.file_size for info in infos), size)
     return found
 
 

@@ -59,10 +59,13 @@ def read_npz(path: str | os.PathLike[str], *, objects: bool = False, limits: Lim
 def read_some(
     path: str | os.PathLike[str], names: Collection[str] | None, limits: Limits, *, objects: bool = False
 ) -> dict[str, Array]:
-    """Return the named arrays, or all of them; the members of the others are checked but not opened."""
-    with open_archive(path, _for_objects(limits) if objects else limits) as (archive, members):
+    """Return the named arrays, or all of them; the members of the others are not opened."""
+    bounds = _for_objects(limits) if objects else limits
+    with open_archive(path, bounds) as (archive, members):
         check_columns(path, list(members), None if names is None else list(names))
         wanted = members if names is None else names
+        # Members that overlap share their compressed bytes, so the sum is held against the file.
+        bounds.check_decoded(path, sum(members[name].file_size for name in wanted), os.path.getsize(path))
         pickled = limits if objects else None
         return {name: _read_member(path, archive, members[name], pickled) for name in wanted}
 

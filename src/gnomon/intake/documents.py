@@ -1,7 +1,8 @@
 """One JSON document, or the bytes of one small file, within bounds.
 
 JSON is UTF-8 (a byte order mark is accepted), nests no deeper than allowed, holds no NaN or infinity, no
-unpaired surrogate, and no key twice in one object.
+unpaired surrogate, and no key twice in one object. What it takes once it is parsed, up to 30 times its bytes, is
+known before that from its commas, brackets and pairs.
 """
 
 from __future__ import annotations
@@ -16,15 +17,19 @@ import msgspec
 from gnomon.core.errors import InputError
 from gnomon.intake.depth import check_depth
 from gnomon.intake.faults import guarded, reason, shown
-from gnomon.intake.limits import DEFAULT, Limits, check_file
+from gnomon.intake.limits import DEFAULT, MAX_FILE_BYTES, Limits, check_file
 
 _BOM = b"\xef\xbb\xbf"
+_VALUE = 72  # an empty object and its place in a list
+_PAIR = 160  # its key and its share of the table
+_WIDEST_CHARACTER = 4
 
 
 def read_bytes(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> bytes:
     """Return the content of a file of at most ``limits.max_json_bytes``."""
+    limits = limits.raised()
     most = limits.max_json_bytes
-    if (size := check_file(path, limits.raised())) > most:
+    if (size := check_file(path, limits)) > most:
         raise _too_large(path, size, most)
     with guarded(path, "cannot be read", "check that you may read it"), Path(path).open("rb") as file:
         data = file.read(size + 1)
@@ -41,24 +46,41 @@ def read_json(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> obje
     path
         A UTF-8 file with one JSON value.
     limits
-        Its greatest size and nesting.
+        Its greatest size and nesting, and what it may take once it is parsed.
 
     Raises
     ------
     InputError
         The file cannot be read, is too large or too deep, is not JSON, or repeats a key.
     """
-    data = read_bytes(path, limits).removeprefix(_BOM)
-    found = check_depth(data, limits.max_json_depth, shown(path))
+    return parse_json(read_bytes(path, limits), shown(path), limits=limits)[0]
+
+
+def parse_json(data: bytes, where: str, *, limits: Limits = DEFAULT) -> tuple[object, int]:
+    """Return the value of a JSON document, and the bytes that it takes at most; ``where`` opens messages."""
+    data = data.removeprefix(_BOM)
+    found = check_depth(data, limits.max_json_depth, where)
+    memory = count_parsed_bytes(data, found.pairs)
+    limits.raised().check_decoded(where, memory, len(data))
     try:
         value: object = msgspec.json.decode(data)
     except UnicodeDecodeError as error:
-        raise InputError(f"{shown(path)}: not UTF-8 text ({reason(error)}); save the file as UTF-8") from error
+        raise InputError(f"{where}: not UTF-8 text ({reason(error)}); save the file as UTF-8") from error
     except (msgspec.MsgspecError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(f"{shown(path)}: not a JSON document ({reason(error)}); correct it") from error
+        raise InputError(f"{where}: not a JSON document ({reason(error)}); correct it") from error
     if count_pairs(value) != found.pairs:
-        raise InputError(f"{shown(path)}: {_repeated(data)}; keep one of them")
-    return value
+        raise InputError(f"{where}: {_repeated(data)}; keep one of them")
+    return value, memory
+
+
+def count_parsed_bytes(data: bytes, pairs: int | None = None) -> int:
+    """Return what a document takes at most once it is parsed: its values, the tables of its objects, its text.
+
+    Where the number of its pairs is not known, every colon counts as one.
+    """
+    pairs = data.count(b":") if pairs is None else pairs
+    values = 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
+    return _VALUE * values + _PAIR * pairs + len(data) * (1 if data.isascii() else _WIDEST_CHARACTER)
 
 
 def count_pairs(value: object) -> int:
@@ -95,4 +117,7 @@ def _repeated(data: bytes) -> str:
 
 
 def _too_large(path: str | os.PathLike[str], size: int, most: int) -> InputError:
-    return InputError(f"{shown(path)}: document too large: {size} bytes or more, expected at most {most}; split it")
+    return InputError(
+        f"{shown(path)}: document too large: {size} bytes or more, expected at most {most}; split it, or raise "
+        f"{MAX_FILE_BYTES}"
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import struct
+import traceback
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -54,6 +55,19 @@ def reason(error: BaseException) -> str:
     """Return the first line of what a library said, or the name of its exception."""
     first = str(error).strip().split("\n", 1)[0]
     return shown(first, 200) if first else type(error).__name__
+
+
+def release(error: BaseException) -> None:
+    """Let go of what the frames of an error and of its causes hold, which may be most of a large file.
+
+    Errors and frames refer to each other, and the interpreter may free such cycles much later.
+    """
+    chain: list[BaseException] = []
+    found: BaseException | None = error
+    while found is not None and found not in chain:
+        traceback.clear_frames(found.__traceback__)
+        chain.append(found)
+        found = found.__cause__ or found.__context__
 
 
 @contextmanager

@@ -14,6 +14,9 @@ from gnomon.intake.text import is_list, is_texty
 
 _CODE_AND_OFFSET = 8
 _LEVELS = 8
+_NUMBER = 8
+ENTRY = 24
+"""Bytes that an entry of a dictionary takes beside its text."""
 
 
 class Leaf(NamedTuple):
@@ -28,8 +31,8 @@ class Leaf(NamedTuple):
         if is_texty(self.type):
             return _CODE_AND_OFFSET + (_LEVELS if self.in_list else 0)
         if pa.types.is_null(self.type):
-            return 1
-        return max(1, int(self.type.bit_width) // 8)
+            return _NUMBER
+        return max(_NUMBER, int(self.type.bit_width) // 8)
 
 
 def find_leaves(path: str | os.PathLike[str], schema: pa.Schema, wanted: Sequence[str], total: int) -> dict[int, Leaf]:
@@ -61,12 +64,12 @@ def find_leaves(path: str | os.PathLike[str], schema: pa.Schema, wanted: Sequenc
 
 def _leaf(path: str | os.PathLike[str], field: pa.Field) -> Leaf:
     kind = _values(field.type)
-    if is_list(kind) and is_texty(_values(kind.value_type)):
+    if is_list(kind) and (is_texty(_values(kind.value_type)) or pa.types.is_floating(kind.value_type)):
         return Leaf(_values(kind.value_type), in_list=True)
     if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
         raise InputError(
             f"{shown(path)}: column {shown(field.name)!r} has type {shown(str(field.type))}, expected a flat column or "
-            "a list of text; store it flat"
+            "a list of text or floats; store it flat"
         )
     return Leaf(kind, in_list=False)
 

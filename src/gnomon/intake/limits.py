@@ -1,8 +1,10 @@
 """What a file from outside may cost, and the first look at a path.
 
-The caps are generous for honest data and exist so that a hostile file fails early and by name.
-``GNOMON_MAX_FILE_BYTES`` in the environment raises the file cap (it never lowers it), and the
-decoded cap with it.
+A hostile file fails early and by name: what it would decode to is added up from what it declares and held against
+the limits before it is decoded. A small file may decode to 128 MiB (a table in parquet, whose columns are counted
+exactly, to 512 MiB), a larger one to a hundred times its size.
+``GNOMON_MAX_FILE_BYTES`` in the environment raises the limits (it never lowers them): a file may then be that large,
+and any file may decode to that much.
 """
 
 from __future__ import annotations
@@ -20,6 +22,10 @@ GIB = 1 << 30
 MAX_FILE_BYTES = "GNOMON_MAX_FILE_BYTES"
 
 
+class TooLargeError(InputError):
+    """A file decodes to more than may be held in memory, whatever its size."""
+
+
 @dataclasses.dataclass(frozen=True)
 class Limits:
     """Upper bounds on what reading one file may cost.
@@ -29,9 +35,9 @@ class Limits:
     max_file_bytes
         Size of the file on disk.
     max_decoded_bytes
-        What the file may declare, or turn out, to hold once decompressed.
+        What the file may declare, or turn out, to hold once it is decompressed and in memory.
     max_ratio
-        Decoded over compressed bytes; enforced only above ``ratio_floor_bytes`` decoded.
+        Decoded bytes over those of the file; enforced only above ``ratio_floor_bytes`` decoded.
     max_json_depth, max_json_bytes
         Nesting of JSON, and the size of one JSON document.
     max_line_bytes
@@ -39,43 +45,77 @@ class Limits:
     max_columns
         Columns of a table, members of an archive.
     ratio_floor_bytes
-        Small files compress by any factor without harm.
+        What any file may decode to: equal rows take next to nothing in a file.
+    column_floor_bytes
+        The same for parquet, where ten million equal rows take some ten kB.
     """
 
     max_file_bytes: int = 8 * GIB
     max_decoded_bytes: int = 16 * GIB
-    max_ratio: int = 1000
+    max_ratio: int = 100
     max_json_depth: int = 64
     max_json_bytes: int = 256 * MIB
     max_line_bytes: int = 16 * MIB
     max_columns: int = 10_000
-    ratio_floor_bytes: int = 64 * MIB
+    ratio_floor_bytes: int = 128 * MIB
+    column_floor_bytes: int = 512 * MIB
 
     def raised(self) -> Limits:
-        """Return these limits with the file cap of the environment, where that is higher."""
+        """Return these limits with those of the environment, where they are higher."""
         wanted = _from_environment()
-        if wanted <= self.max_file_bytes:
-            return self
-        decoded = max(self.max_decoded_bytes, 2 * wanted)
-        return dataclasses.replace(self, max_file_bytes=wanted, max_decoded_bytes=decoded)
+        return dataclasses.replace(
+            self,
+            max_file_bytes=max(self.max_file_bytes, wanted),
+            max_decoded_bytes=max(self.max_decoded_bytes, 2 * wanted),
+            max_json_bytes=max(self.max_json_bytes, wanted),
+            ratio_floor_bytes=max(self.ratio_floor_bytes, wanted),
+        )
 
-    def check_decoded(self, path: str | os.PathLike[str], decoded: int, compressed: int | None = None) -> None:
-        """Refuse content that decodes to too much, in bytes or as a multiple of its compressed size."""
+    def of_columns(self) -> Limits:
+        """Return the limits of a file whose columns are counted one by one before they are decoded."""
+        floor = max(self.ratio_floor_bytes, self.column_floor_bytes)
+        return dataclasses.replace(self, ratio_floor_bytes=floor, column_floor_bytes=0)
+
+    def decoded_bytes(self, size: int) -> int:
+        """Return what a file of a size may decode to."""
+        return min(self.max_decoded_bytes, max(self.ratio_floor_bytes, self.max_ratio * size))
+
+    def without(self, taken: int) -> Limits:
+        """Return what is left of these limits where other files, read before, take some bytes in memory."""
+        return dataclasses.replace(self, max_decoded_bytes=max(0, self.max_decoded_bytes - taken))
+
+    def check_decoded(self, path: str | os.PathLike[str], decoded: int, size: int | None = None) -> None:
+        """Refuse a file that decodes to too much, in bytes or, where its size is given, as a multiple of it."""
         if decoded > self.max_decoded_bytes:
-            raise InputError(
-                f"{shown(path)}: content too large: decodes to {decoded} bytes or more, expected at most "
-                f"{self.max_decoded_bytes}; split the file or raise {MAX_FILE_BYTES}"
+            raise TooLargeError(
+                f"{shown(path)}: content too large: takes {decoded} bytes of memory or more, expected at most "
+                f"{self.max_decoded_bytes}; split the file, or raise {MAX_FILE_BYTES}"
             )
-        if compressed is None or decoded <= self.ratio_floor_bytes:
-            return
-        if decoded > self.max_ratio * max(compressed, 1):
+        if size is not None and decoded > (allowed := self.decoded_bytes(size)):
             raise InputError(
-                f"{shown(path)}: looks like a decompression bomb: {compressed} compressed bytes decode to {decoded} "
-                f"or more, expected a ratio of at most {self.max_ratio}; store the file uncompressed"
+                f"{shown(path)}: looks like a decompression bomb: {size} bytes take {decoded} bytes of memory or more, "
+                f"expected at most {allowed}; split the file, or set {MAX_FILE_BYTES} above {decoded} if you trust it"
+            )
+
+    def check_scanned(self, path: str | os.PathLike[str], decoded: int, size: int) -> None:
+        """Refuse a file that is read some rows at a time and would take very long: few bytes that stand for many."""
+        if decoded > (most := max(self.max_decoded_bytes, self.max_ratio * size)):
+            raise InputError(
+                f"{shown(path)}: looks like a decompression bomb: {size} bytes decode to {decoded} bytes or more, "
+                f"expected at most {most}; split the file, or raise {MAX_FILE_BYTES} if you trust it"
             )
 
 
 DEFAULT = Limits()
+RUN = Limits(
+    max_decoded_bytes=640 * MIB, max_json_bytes=128 * MIB, ratio_floor_bytes=64 * MIB, column_floor_bytes=64 * MIB
+)
+"""What the documents, tallies and row tables of one run directory may take, all together.
+
+A run of a million cases in six classes takes 370 MiB by this count.
+"""
+SHOWN = dataclasses.replace(RUN, max_decoded_bytes=400 * MIB)
+"""What runs on one page of the dashboard may take, with what it keeps of others: it draws figures beside them."""
 
 
 def check_file(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> int:

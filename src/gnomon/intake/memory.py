@@ -46,10 +46,16 @@ def is_column(value: Any) -> bool:
 def to_column(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
     """Return one-dimensional values as an Arrow array: a list, anything of Arrow or pandas, or what becomes an array.
 
-    ``name`` says in messages which values these are.
+    Entries that a masked array of NumPy masks are null. ``name`` says in messages which values these are.
+
+    >>> to_column(np.ma.array([1, 2], mask=[False, True]), "labels").to_pylist()
+    [1, None]
     """
     if isinstance(values, (pa.Array, pa.ChunkedArray)):
         return values
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    if _is_sparse(values):
+        return pa.array(np.asarray(values), from_pandas=True)
     if _is_array(values) and type(values).__module__.partition(".")[0] != "pandas":
         for step in ("detach", "cpu"):  # a tensor that gradients are kept for, or of another device
             values = getattr(values, step)() if callable(getattr(values, step, None)) else values
@@ -59,7 +65,20 @@ def to_column(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
         raise InputError(f"{name}: expected one value per row, but got an array of shape {tuple(shape)}")
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         raise InputError(f"{name}: expected one value per row, but got {type(values).__name__}")
-    return pa.array(values)
+    return pa.array(values) if masked is None else pa.array(values, mask=masked)
+
+
+def _is_sparse(values: Any) -> bool:
+    """Say whether a column of pandas stores only what differs from a fill value, which Arrow does not read."""
+    return type(getattr(values, "dtype", None)).__name__ == "SparseDtype"
+
+
+def _dense(frame: Any) -> Any:
+    """Return a data frame of pandas with sparse columns written out."""
+    if type(frame).__module__.partition(".")[0] != "pandas":
+        return frame
+    kinds = {name: kind.subtype for name, kind in frame.dtypes.items() if type(kind).__name__ == "SparseDtype"}
+    return frame.astype(kinds) if kinds else frame
 
 
 def _is_array(value: Any) -> bool:
@@ -81,6 +100,7 @@ def _convert(source: Any, name: str) -> pa.Table:
             f"{name}: expected a table with named columns, but got {type(source).__name__}, which is one column; give "
             "a mapping such as {'id': ..., 'label': ...}"
         )
+    source = _dense(source)
     if hasattr(source, "__arrow_c_stream__"):
         return pa.table(source)
     if type(source).__module__.partition(".")[0] == "pandas":

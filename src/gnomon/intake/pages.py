@@ -19,6 +19,12 @@ _FIRST_READ = 1 << 9
 _LONGEST_HEADER = 1 << 24
 _DEEPEST_SCHEMA = 64
 _OLD_PADDING = 100  # old writers understate the length of a chunk; Arrow looks that much further
+MOST_CHUNKS = 50_000
+"""Columns times groups of rows; each takes about a kB in memory."""
+MOST_PAGES = 100_000
+"""In any file; a larger one may have a page for every 4 KiB."""
+DELTA_BYTE_ARRAY = 7
+"""The encoding of text by what it shares with the text before it."""
 
 
 class Chunk(NamedTuple):
@@ -38,24 +44,28 @@ class Group(NamedTuple):
 
 
 class Extent(NamedTuple):
-    """Totals over the pages of one chunk."""
+    """Totals over the pages of one chunk, and the encodings of those that hold values."""
 
     values: int
     decoded_bytes: int
+    entries: int
+    """Of its dictionary."""
+    pages: int
+    encodings: frozenset[int]
 
 
-def read_footer(data: bytes) -> list[Group]:
-    """Return the row groups in the bytes of a footer."""
+def read_footer(data: bytes, most_columns: int) -> list[Group]:
+    """Return the row groups in the bytes of a footer, whose schema may name so many columns."""
     reader = Compact(data)
     groups: list[Group] = []
     rows = -1
     for number, kind in reader.fields():
         if number == 2:
-            _check_nesting(reader, kind)
+            _check_schema(reader, kind, most_columns)
         elif number == 3:
             rows = reader.integer(kind)
         elif number == 4:
-            groups = [_group(reader) for _ in reader.structs(kind)]
+            groups = _groups(reader, kind)
         else:
             reader.skip(kind)
     if rows != sum(group.rows for group in groups):
@@ -63,11 +73,15 @@ def read_footer(data: bytes) -> list[Group]:
     return groups
 
 
-def _check_nesting(reader: Compact, kind: int) -> None:
-    """Refuse a schema so deep that a recursive reader of it would run out of stack."""
+def _check_schema(reader: Compact, kind: int, most_columns: int) -> None:
+    """Refuse a schema so deep that a recursive reader of it would run out of stack, or with too many columns."""
     pending: list[int] = []  # children that are still to come, one number per open level
+    columns = 0
     for _ in reader.structs(kind):
-        children = _optional_field(reader, 5)
+        (children,) = _integers(reader, 5)
+        columns += children <= 0
+        if columns > most_columns:
+            raise DamagedError(f"more than {most_columns} columns")
         while pending and not pending[-1]:
             pending.pop()
         if pending:
@@ -78,15 +92,26 @@ def _check_nesting(reader: Compact, kind: int) -> None:
             raise DamagedError(f"a schema nested more than {_DEEPEST_SCHEMA} deep")
 
 
-def _optional_field(reader: Compact, wanted: int) -> int:
-    """Consume a struct and return one of its integers, -1 where it is missing."""
-    value = -1
+def _integers(reader: Compact, *wanted: int) -> list[int]:
+    """Consume a struct and return some of its integers by number, -1 where one is missing."""
+    found = dict.fromkeys(wanted, -1)
     for number, kind in reader.fields():
-        if number == wanted:
-            value = reader.integer(kind)
+        if number in found:
+            found[number] = reader.integer(kind)
         else:
             reader.skip(kind)
-    return value
+    return list(found.values())
+
+
+def _groups(reader: Compact, kind: int) -> list[Group]:
+    groups: list[Group] = []
+    chunks = 0
+    for _ in reader.structs(kind):
+        groups.append(_group(reader))
+        chunks += max(1, len(groups[-1].chunks))
+        if chunks > MOST_CHUNKS:
+            raise DamagedError(f"more than {MOST_CHUNKS} columns in groups of rows; write larger groups")
+    return groups
 
 
 def _group(reader: Compact) -> Group:
@@ -132,12 +157,13 @@ def _chunk_metadata(reader: Compact) -> Chunk:
     return Chunk(values, decoded, dictionary if 0 < dictionary < data else data, length)
 
 
-def measure_chunk(file: BinaryIO, chunk: Chunk, size: int) -> Extent:
+def measure_chunk(file: BinaryIO, chunk: Chunk, size: int, most_pages: int) -> Extent:
     """Walk the pages of a chunk in a file of a size and return what they declare.
 
     Bytes after the page that completes the promised number of values may be anything; nobody reads them.
     """
-    values = decoded = 0
+    values = decoded = entries = pages = 0
+    encodings: set[int] = set()
     position, end = chunk.start, chunk.start + chunk.length
     if end > size:
         raise DamagedError(f"a column lies at bytes {position} to {end} of {size}")
@@ -147,15 +173,22 @@ def measure_chunk(file: BinaryIO, chunk: Chunk, size: int) -> Extent:
         position += used + header.packed
         decoded += header.decoded
         values += header.values
+        entries += header.entries
+        encodings.add(header.encoding)
+        pages += 1
+        if pages > most_pages:
+            raise DamagedError(f"more than {most_pages} pages; write larger pages")
     if position > end or values < chunk.values:
         raise DamagedError(f"pages hold {values} values, expected {chunk.values}")
-    return Extent(values, decoded)
+    return Extent(values, decoded, entries, pages, frozenset(encodings))
 
 
 class _Header(NamedTuple):
     decoded: int
     packed: int
     values: int
+    entries: int
+    encoding: int
 
 
 def _header_at(file: BinaryIO, position: int, end: int) -> tuple[_Header, int]:
@@ -174,17 +207,21 @@ def _header_at(file: BinaryIO, position: int, end: int) -> tuple[_Header, int]:
 
 
 def _header(reader: Compact) -> _Header:
-    decoded = packed = -1
-    values = 0
+    decoded = packed = encoding = -1
+    values = entries = 0
     for number, kind in reader.fields():
         if number == 2:
             decoded = reader.integer(kind)
         elif number == 3:
             packed = reader.integer(kind)
-        elif number in (5, 8) and kind == STRUCT:  # a data page, of the first or the second version
-            values = _optional_field(reader, 1)
+        elif number == 5 and kind == STRUCT:  # a data page of the first version
+            values, encoding = _integers(reader, 1, 2)
+        elif number == 7 and kind == STRUCT:
+            (entries,) = _integers(reader, 1)
+        elif number == 8 and kind == STRUCT:  # a data page of the second version
+            values, encoding = _integers(reader, 1, 4)
         else:
             reader.skip(kind)
-    if min(decoded, packed, values) < 0:
+    if min(decoded, packed, values, entries) < 0:
         raise DamagedError("a page without a size or a number of values")
-    return _Header(decoded, packed, values)
+    return _Header(decoded, packed, values, entries, encoding)

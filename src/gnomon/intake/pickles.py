@@ -119,7 +119,7 @@ class _Extent(NamedTuple):
 def _check_value(root: Any, size: int, limits: Limits) -> None:
     """Refuse what is not plain data, is part of itself, nests too deep, or multiplies by standing in many places."""
     extent = _measure(root, limits.max_json_depth)
-    most = min(limits.max_decoded_bytes, max(limits.ratio_floor_bytes, limits.max_ratio * size))
+    most = limits.decoded_bytes(size)
     if extent.words * _WORD > most:
         raise PickleFault(
             f"repeats its own parts until {size} bytes stand for more than {most}; write values once, or {NPZ}"

@@ -1,11 +1,11 @@
 """Data by address: a URL where a path is expected, fetched once and kept.
 
-A copy lies in ``CACHE/hash of the address/hash of the content/name``. It is fetched into a draft and published by one
-rename, under a lock that dies with its process, so that nothing under its final name is half, and two processes fetch
-once. It is fetched again when the remote says that it changed, or says nothing by which that could be known; a copy of
-other content lies beside it, and one that no process uses any more goes. Of a folder that did not come whole, the
-files that came wait beside it for the next time. The time stamps of a copy are made from its
-content: the same bytes have the same stamp on every machine.
+A copy lies in ``CACHE/hash of the address/hash of the content/name``. It is fetched into a draft
+(:mod:`gnomon.intake.drafts`) and published by one rename, under a lock that dies with its process, so that nothing
+under its final name is half, and two processes fetch once. It is fetched again when the remote says that it changed,
+or says nothing by which that could be known; a copy of other content lies beside it, and one that no process uses any
+more goes. Of a folder that did not come whole, the files that came wait beside it for the next time. The time stamps
+of a copy are made from its content: the same bytes have the same stamp on every machine.
 
 ``file://`` and ``local://`` lie on this machine already and are used where they are. An address of a folder ends in a
 slash (or is one by what the remote says); ``https://host/day/./truth/a.json`` means a file in a folder that is fetched
@@ -23,9 +23,8 @@ import json
 import os
 import shutil
 import time
-import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -45,16 +44,18 @@ from gnomon.intake.addresses import (
     texts,
     under,
 )
+from gnomon.intake.drafts import new_draft, publish_draft, sweep_drafts
 from gnomon.intake.faults import shown
 
 CACHE = "GNOMON_CACHE"
 DRAFT = "draft-"
+LOCK = ".lock"
 BEGUN = "begun"
 """The folder of files of a folder of which others did not come."""
 _copies: dict[str, str] = {}
 """The copies that this process uses: their path, and the address, with all that is secret in it."""
 _held: dict[str, int] = {}
-"""Open handles of the folders of these copies, whose locks keep others from removing them."""
+"""Open handles of the lock files of these copies, which keep others from removing them."""
 
 
 def cache() -> Path:
@@ -146,8 +147,7 @@ def _locked(home: Path, url: str) -> Iterator[None]:
         handle = os.open(home / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX)
-            for draft in home.glob(f"{DRAFT}*"):
-                shutil.rmtree(draft, ignore_errors=True)
+            sweep_drafts(home, DRAFT)
             yield
         finally:
             os.close(handle)
@@ -183,22 +183,17 @@ def _fetched(home: Path, name: str, remote: fetching.Remote, known: Mapping[str,
     if stream is not None:
         stream.write(f"fetching {where} ({remote.bytes / 1e6:,.1f} MB)\n")
         stream.flush()
-    draft = home / f"{DRAFT}{uuid.uuid4().hex[:12]}"
-    try:
-        draft.mkdir()
+    with new_draft(home, DRAFT) as draft:
         remote.fetch(draft / name, home / BEGUN)
         content, sizes = _stamped(draft / name)
+        same = Known(content, remote.told, sum(sizes), len(sizes))
         if content not in known:
-            shutil.rmtree(home / content, ignore_errors=True)
-            draft.rename(home / content)
+            publish_draft(draft, home / content, lambda _: _whole(home, same, name))
         facts = {} if remote.folder else dict(remote.entries[0].facts)
-        record = {"content": content, "told": remote.told, "bytes": sum(sizes), "files": len(sizes)}
-        about = {**record, "url": where, "name": name, "facts": facts, "fetched": round(time.time())}
+        about = {**asdict(same), "url": where, "name": name, "facts": facts, "fetched": round(time.time())}
         written = home / f"{content}.record"
         written.write_bytes(encode_pretty(about))
         written.rename(home / f"{content}.json")
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
     _sweep(home, content)
     return content
 
@@ -217,9 +212,12 @@ def _stamped(copy: Path) -> tuple[str, list[int]]:
 
 
 def _hold(folder: Path) -> None:
-    """Keep others from removing a copy while this process lives."""
+    """Keep others from removing a copy while this process lives.
+
+    The lock is that of a file beside the copy: those of folders are not seen by other machines.
+    """
     if os.fspath(folder) not in _held:
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(f"{folder}{LOCK}", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(handle, fcntl.LOCK_SH)
         _held[os.fspath(folder)] = handle
 
@@ -229,7 +227,7 @@ def _sweep(home: Path, kept: str) -> None:
     for folder in home.iterdir():
         if folder.name == kept or folder.name.startswith(DRAFT) or not folder.is_dir():
             continue
-        handle = os.open(folder, os.O_RDONLY)
+        handle = os.open(f"{folder}{LOCK}", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -237,6 +235,7 @@ def _sweep(home: Path, kept: str) -> None:
         else:
             (home / f"{folder.name}.json").unlink(missing_ok=True)
             shutil.rmtree(folder, ignore_errors=True)
+            os.unlink(f"{folder}{LOCK}")
         finally:
             os.close(handle)
 

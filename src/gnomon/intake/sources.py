@@ -48,7 +48,7 @@ def named(text: str) -> tuple[str, str]:
     (('mine', 'results/a.csv'), ('a', 'results/a.csv.gz'))
     """
     name, equals, path = text.partition("=")
-    if equals and not Path(text).exists():
+    if equals and not os.path.exists(text):  # of a text that no path can be this is false, and no error
         if not name or not path:
             raise InputError(f"--predictions {text!r}: expected FILE or NAME=FILE")
         return name, path

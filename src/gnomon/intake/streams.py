@@ -33,8 +33,8 @@ class Stream:
         check_file(path, limits)
         with guarded(path, "cannot be opened", "check that you may read it"):
             self._raw = io.FileIO(os.fspath(path), "rb")
-        packed = os.fspath(path).lower().endswith(".gz")
-        self._file: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=self._raw) if packed else self._raw
+        self._packed = os.fspath(path).lower().endswith(".gz")
+        self._file: IO[bytes] | gzip.GzipFile = gzip.GzipFile(fileobj=self._raw) if self._packed else self._raw
 
     def push(self, data: bytes) -> None:
         """Put bytes back, to be read before the rest."""
@@ -48,7 +48,8 @@ class Stream:
         with guarded(self.path, "cannot be decompressed or read"):
             data = self._file.read(size)
             self._decoded += len(data)
-            self._limits.check_decoded(self.path, self._decoded, self._raw.tell())
+            # What is packed is counted twice: parsed text takes a multiple of its bytes.
+            self._limits.check_decoded(self.path, self._decoded * (1 + self._packed), self._raw.tell())
         return data
 
     def __enter__(self) -> Stream:

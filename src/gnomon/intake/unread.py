@@ -24,6 +24,8 @@ import pyarrow.compute as pc
 from gnomon.core.errors import counted, some
 from gnomon.core.evidence import Finding
 
+FINDING = "unread-input"
+"""The finding that names what was not read."""
 FILE = "unread.json"
 """What the notes of a piece of work are stored as, beside its result."""
 FACT = "unread"
@@ -57,13 +59,18 @@ class Unread:
                 self.add(system if name == CELL else name, where, counts)
 
     def files(self, system: str) -> list[dict[str, Any]]:
-        """Return what was not read for a system, predictions first; files of one suffix are under one pattern."""
-        shared = self.notes.get(ALL, {})
-        own: dict[str, dict[str, int]] = {}
-        for name, files in self.notes.items():
-            if name and (system == name or system.startswith(f"{name}: ")):  # an arm of a system is called NAME: ARM
-                own |= {path: counts for path, counts in files.items() if path not in shared}
-        return [*_group(own, PREDICTIONS), *_group(shared, TRUTH)]
+        """Return what was not read for a system, predictions first; files of one suffix are under one pattern.
+
+        A file that was read again, perhaps by another spelling of its path, counts once; one of the truth stays one.
+        """
+        shared = _by_file([self.notes.get(ALL, {})])
+        own = _by_file(
+            files
+            for name, files in self.notes.items()
+            if name and (system == name or system.startswith(f"{name}: "))  # an arm of a system is called NAME: ARM
+        )
+        own = {file: held for file, held in own.items() if file not in shared}
+        return [*_group(dict(own.values()), PREDICTIONS), *_group(dict(shared.values()), TRUTH)]
 
     def write(self, folder: Path) -> None:
         """Store the notes in a folder, if there are any."""
@@ -159,8 +166,20 @@ def with_finding(
         return findings, facts
     where = files[0]["file"] if len(files) == 1 else counted(len(files), "file")
     evidence = f"not read: {'; '.join(map(_describe, files))}"
-    finding = Finding("unread-input", "info", where, evidence, "check the spelling of what was meant to count")
+    finding = Finding(FINDING, "info", where, evidence, "check the spelling of what was meant to count")
     return (*findings, finding), {**facts, FACT: files}
+
+
+def _by_file(notes: Iterable[Mapping[str, Mapping[str, int]]]) -> dict[str, tuple[str, dict[str, int]]]:
+    """Return notes by the file that a path leads to: the shortest spelling of its path, and its names with counts."""
+    found: dict[str, tuple[str, dict[str, int]]] = {}
+    for files in notes:
+        for path, counts in files.items():
+            file = os.path.realpath(path)
+            known, held = found.get(file, (path, {}))
+            names = {**held, **{name: max(count, held.get(name, 0)) for name, count in counts.items()}}
+            found[file] = min(known, path, key=len), names
+    return found
 
 
 def _group(files: Mapping[str, Mapping[str, int]], side: str) -> list[dict[str, Any]]:

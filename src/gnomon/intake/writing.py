@@ -8,12 +8,14 @@ Conventions
   NaN; a missing integer or boolean is refused. Text that ends in a NUL character is refused too.
 - CSV does not hold types: a column of floats that happen to be whole reads as integers. JSON has no NaN: it is
   written as null, and a table without rows has no lines to name its columns in.
-- A file appears under its name complete or not at all: it is written beside it, synced and renamed.
+- A file appears under its name complete or not at all: it is written beside it, synced and renamed. Folders that do so
+  are in :mod:`gnomon.intake.drafts`.
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import secrets
 import zipfile
@@ -36,7 +38,9 @@ from gnomon.intake.faults import guarded, shown
 from gnomon.intake.tables import table_suffix
 
 UNUSABLE = ("/dev/", "/proc/", "/sys/")
-"""Where no file of a user belongs."""
+"""Where no file of a user belongs,"""
+USABLE = "/dev/shm/"  # noqa: S108 - a file system in memory, that of every user
+"""but for this."""
 WRITABLE = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".npz")
 _ROWS = 1 << 16
 
@@ -70,7 +74,7 @@ def check_replaceable(path: str | os.PathLike[str]) -> None:
     """Refuse a target that is there and is no plain file: a folder, a device, a link to one."""
     if os.path.lexists(path) and (not os.path.isfile(path) or not Path(os.path.realpath(path)).is_file()):
         raise InputError(f"{shown(path)}: is there and is no plain file, so it is not replaced; choose another name")
-    if os.path.realpath(path).startswith(UNUSABLE):
+    if _is_unusable(path):
         raise InputError(f"{shown(path)}: is no place for a file; choose another name")
 
 
@@ -86,7 +90,7 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False, said: 
         raise InputError(f"{where}: is a file, expected a folder to write into; choose another")
     if not folder and Path(path).is_dir():
         raise InputError(f"{where}: is a folder, expected the name of a file to write; name one in it")
-    if os.path.realpath(path).startswith(UNUSABLE):
+    if _is_unusable(path):
         raise InputError(f"{where}: is no place for files; choose another name")
     if not folder:
         check_replaceable(path)
@@ -97,6 +101,11 @@ def check_writable(path: str | os.PathLike[str], *, folder: bool = False, said: 
         above = above.parent
     if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
         raise InputError(f"{where}: cannot be written: {shown(above)} is no folder to write into; choose another")
+
+
+def _is_unusable(path: str | os.PathLike[str]) -> bool:
+    place = os.path.join(os.path.realpath(path), "")
+    return place.startswith(UNUSABLE) and not place.startswith(USABLE)
 
 
 @contextlib.contextmanager
@@ -115,17 +124,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with contextlib.suppress(OSError):
             beside.unlink()
         raise
-    _sync_folder(target.parent)
+    with contextlib.suppress(OSError):  # not every folder that can be written to can be opened
+        sync(target.parent)
 
 
-def _sync_folder(folder: Path) -> None:
-    """Make a rename durable; not every system can open a folder, and there it has to do without."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+def sync(path: Path) -> None:
+    """Force a file, or the names in a folder, to the disk; a file system that cannot do so for folders does without."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP) or not path.is_dir():
+            raise
+    finally:
+        os.close(handle)
 
 
 def _decoded(table: pa.Table) -> pa.Table:

@@ -283,7 +283,7 @@ def why_undefined(
         return "no samples"
     if missing is not None and bool(depends_on_missing(kind, average, totals, classes, missing)):
         lacking = f"{int(missing.count)} of {int(totals['n'])} samples have no answer"
-        return f"{lacking}, which could add classes; average over those in truth"
+        return f"{lacking}, which could add classes; read an average over the classes in truth"
     what = {"union": "truth or prediction", "present": "truth"}.get(str(classes))
     if what:
         return f"no class in {what} has a defined value"

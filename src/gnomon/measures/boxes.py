@@ -44,6 +44,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.ledgers import Ledger
+from gnomon.core.measure import Measure, score_by_name
 from gnomon.core.signals import Boxes
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import _boxed, _stretches
@@ -213,13 +214,8 @@ def _scores(tp: int, sides: tuple[int, int], overlap: Array, where: str, undefin
     n, m = sides
     fields = {"tp": tp, "truth": n, "predicted": m}
     totals = Totals({**{k: np.array([v]) for k, v in fields.items()}, "n": np.asarray(1)}, {"class": ("",)})
-    kinds = {"precision": BoxPrecision(average="micro"), "recall": BoxRecall(average="micro")}
-    out: dict[str, Any] = {}
-    for name, measure in {**kinds, "f1": BoxF1(average="micro")}.items():
-        scored = measure.score(totals)
-        out[name] = float(scored.values) if scored.defined else None
-        if not scored.defined:
-            undefined[f"{where}{name}"] = measure.why(totals)
+    kinds: dict[str, Measure] = {kind.kind: kind(average="micro") for kind in (BoxPrecision, BoxRecall, BoxF1)}
+    out: dict[str, Any] = dict(score_by_name(kinds, totals, undefined, where))
     out["mean_iou"] = math.fsum(overlap) / tp if tp else None
     if not tp:
         undefined[f"{where}mean_iou"] = "no matched boxes"
@@ -237,15 +233,12 @@ def _per_class(pair: _boxed.Pair, matches: Any, fields: dict[str, Array], undefi
 
 def _macro(fields: dict[str, Array], labels: list[Any], undefined: dict[str, str]) -> dict[str, float | None]:
     """Return the means over classes, and the F1 of the means."""
-    totals = Totals(fields, {"class": tuple(map(str, range(len(labels))))})
     measures = {"precision": BoxPrecision(), "recall": BoxRecall(), "f1": BoxF1(), "f1_of_means": BoxF1OfMeans()}
-    out: dict[str, float | None] = {}
-    for name, measure in measures.items():
-        scored = measure.score(totals) if labels else None
-        out[name] = float(scored.values) if scored is not None and scored.defined else None
-        if out[name] is None:
-            undefined[f"macro.{name}"] = measure.why(totals) if labels else "no classes were given"
-    return out
+    if not labels:
+        undefined |= {f"macro.{name}": "no classes were given" for name in measures}
+        return dict.fromkeys(measures)
+    totals = Totals(fields, {"class": tuple(map(str, range(len(labels))))})
+    return score_by_name(measures, totals, undefined, "macro.")
 
 
 def _averaged(pair: _boxed.Pair, thresholds: Array) -> dict[str, Any]:

@@ -33,7 +33,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
-from gnomon.core.measure import Measure, Scored
+from gnomon.core.measure import Measure, Scored, score_by_name
 from gnomon.core.signals import LabelSets
 from gnomon.core.tallies import Array, Field, Tallies, Totals, natural_key, union
 from gnomon.measures.averaging import AnswerCounts, Average, AveragedRatio, ClassSet, Kind, Missing, ZeroDivision
@@ -213,14 +213,9 @@ def evaluate(
         for average in AVERAGES
     }
     totals = ExactMatch().tally(true, predicted).total()
-    result: dict[str, Any] = {}
-    undefined = {}
-    for name, measure in {**measures, "exact_match": ExactMatch()}.items():
-        scored = measure.score(totals)
-        result[name] = float(scored.values) if bool(scored.defined) else None
-        if not bool(scored.defined):
-            undefined[name] = measure.why(totals)
-    return {**result, "n": len(true), "undefined": undefined}
+    undefined: dict[str, str] = {}
+    found = score_by_name({**measures, "exact_match": ExactMatch()}, totals, undefined)
+    return {**found, "n": len(true), "undefined": undefined}
 
 
 def _sets(values: Sequence[Collection[str]] | Array, labels: Sequence[str] | None, side: str) -> LabelSets:

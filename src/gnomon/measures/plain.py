@@ -12,14 +12,17 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import InputError, some
-from gnomon.core.measure import Measure
+from gnomon.core.measure import Measure, score_by_name
 from gnomon.core.tallies import Array, Totals
+from gnomon.measures import averaging
 from gnomon.measures import classification as c
-from gnomon.measures.averaging import ZeroDivision
+from gnomon.measures.averaging import Kind, ZeroDivision
 from gnomon.numerics.coding import encode_pair
 from gnomon.numerics.counting import class_counts, confusion
 
 AVERAGES = ("macro", "weighted", "micro")
+SIDES: dict[Kind, str] = {"precision": "prediction", "recall": "truth", "f1": "truth or prediction"}
+"""Where a class has to occur for its scores to be defined."""
 
 
 def evaluate_labels(
@@ -37,9 +40,7 @@ def evaluate_labels(
     totals = Totals({**fields, "n": np.asarray(len(true))}, {"class": keys})
     class_set, listed = _class_set(classes, labels, counts[1])
     undefined: dict[str, str] = {}
-    result: dict[str, Any] = {
-        name: _value(measure, totals, undefined, name) for name, measure in _measures(class_set, zero_division).items()
-    }
+    result: dict[str, Any] = dict(score_by_name(_measures(class_set, zero_division), totals, undefined))
     result["classes"] = listed
     result["per_class"] = _per_class(listed, labels, totals, zero_division, undefined)
     result["confusion"] = _matrix(matrix, listed, labels, undefined)
@@ -82,30 +83,22 @@ def _measures(classes: Any, zero_division: ZeroDivision) -> dict[str, Measure]:
     return {"accuracy": c.Accuracy(), **averaged, "balanced_accuracy": c.BalancedAccuracy(), "kappa": c.Kappa()}
 
 
-def _value(measure: Measure, totals: Totals, undefined: dict[str, str], name: str) -> float | None:
-    scored = measure.score(totals)
-    if bool(scored.defined):
-        return float(scored.values)
-    undefined[name] = measure.why(totals)
-    return None
-
-
 def _per_class(
     listed: list[Any], labels: list[Any], totals: Totals, zero_division: ZeroDivision, undefined: dict[str, str]
 ) -> dict[Any, dict[str, Any]]:
     place = {label: index for index, label in enumerate(labels)}
     columns = {name: totals[name].tolist() for name in ("tp", "truth", "predicted")}
+    ratios = {kind: [part.tolist() for part in averaging.ratios(kind, totals)] for kind in SIDES}
     out: dict[Any, dict[str, Any]] = {}
     for label in listed:
         index = place.get(label)
         tp, support, predicted = (0 if index is None else columns[name][index] for name in columns)
         row: dict[str, Any] = {"support": support, "predicted": predicted, "tp": tp}
-        ratios = {"precision": (tp, predicted), "recall": (tp, support), "f1": (2 * tp, support + predicted)}
-        for kind, (top, bottom) in ratios.items():
+        for kind, (tops, bottoms) in ratios.items():
+            top, bottom = (0, 0) if index is None else (tops[index], bottoms[index])
             row[kind] = top / bottom if bottom else None if zero_division is None else float(zero_division)
             if row[kind] is None:
-                side = {"f1": "truth or prediction", "precision": "prediction", "recall": "truth"}[kind]
-                undefined[f"per_class.{label}.{kind}"] = f"class {label!r} does not occur in {side}"
+                undefined[f"per_class.{label}.{kind}"] = f"class {label!r} does not occur in {SIDES[kind]}"
         out[label] = row
     return out
 

@@ -6,8 +6,8 @@ truth is held against what it shows, and the prediction against the truth. Nothi
 Conventions
 -----------
 Coordinates are metres, unless ``unit`` says otherwise. The extent of a body, a scan or a box is the longest side of the
-axis-aligned box around it; place and common motion do not matter. The typical extent of many is their median: single
-outliers decide nothing.
+axis-aligned box around it; place and common motion do not matter. The extent of a scan is that from the 1st to the 99th
+percentile of its points: stray points decide nothing. The typical extent of many bodies or boxes is their median.
 
 Limits of the truth
 -------------------
@@ -18,7 +18,9 @@ scene   0.05 to 200 m. Rooms measure 2 to 20 m, a hall or a corridor up to 150 m
         millimetres.
 box     0.001 to 200 m; in a scan at most 3 times the extent of that scan, since a change lies in what was scanned.
 
-The truth beyond a limit is an error.
+The truth is an error where the typical extent is beyond a limit. It is partly in another unit, which is an error too,
+where extents are beyond a limit and 30 times the typical one, or a 30th: more than one body in twenty (tracking loses a
+body now and then), or any box (boxes are drawn by hand).
 
 Prediction against truth
 ------------------------
@@ -54,6 +56,12 @@ SCENE_M = 0.05, 200.0
 BOX_M = 0.001, 200.0
 BOX_OF_SCAN = 3.0
 """Most times the extent of a scan that a true box in it measures."""
+APART = 30.0
+"""How many times the typical extent, or which part of it, those of another unit are at least."""
+LOST_BODIES = 0.05
+"""Largest share of true bodies that may be beyond the limits."""
+STRAY_PERCENT = 1.0, 99.0
+"""Percentiles of the points of a scan between which its extent is measured."""
 POWERS = 100.0, 1000.0
 """Factors between units."""
 NEAR_SIZE, NEAR_PLACE = 1.5, 2.0
@@ -111,7 +119,7 @@ def check_body_size(
     limits: tuple[float, float] = BODY_M,
     remedy: str = CONVERT,
 ) -> None:
-    """Refuse true bodies ``(N, J, 3)`` whose typical extent no body has.
+    """Refuse true bodies ``(N, J, 3)`` where the typical one, or more than one in twenty, has the extent of no body.
 
     Parameters
     ----------
@@ -136,19 +144,23 @@ def check_body_size(
     sizes = measure_bodies(joints_m, seen)
     poses = counted(len(sizes), "pose")
     usual = " (a person measures 0.3 to 3 m)" if limits == BODY_M else ""
-    _check(sizes, limits, f"{what}: median body extent", poses, usual, remedy)
+    _check(sizes, limits, LOST_BODIES, f"{what}: median body extent", poses, usual, remedy)
+
+
+def measure_scene(points_m: Array) -> float:
+    """Return the extent of the points ``(N, 3)`` of a scan, without stray points; 0 where there are none."""
+    points = np.asarray(points_m)
+    if not len(points):
+        return 0.0
+    low, high = np.percentile(points, STRAY_PERCENT, axis=0)
+    return float((high.astype(np.float64) - low).max())
 
 
 def check_scene_size(points_m: Array, *, what: str, remedy: str = CONVERT) -> float:
     """Refuse the points ``(N, 3)`` of a scan whose extent no room or building has; return the extent."""
-    points = np.asarray(points_m)
-    if not len(points):
-        return 0.0
-    extent = float((points.max(axis=0).astype(np.float64) - points.min(axis=0)).max())
-    count = counted(len(points), "point")
-    _check(
-        _told(np.array([extent])), SCENE_M, f"{what}: extent of the scan", count, " (a room measures 2 to 20 m)", remedy
-    )
+    extent = measure_scene(points_m)
+    count, usual = counted(len(points_m), "point"), " (a room measures 2 to 20 m)"
+    _check(_told(np.array([extent])), SCENE_M, 0.0, f"{what}: extent of the scan", count, usual, remedy)
     return extent
 
 
@@ -156,11 +168,11 @@ def check_box_size(sizes_m: Array, *, what: str, scan_m: float = 0.0, remedy: st
     """Refuse true boxes by their longest sides ``(M,)``; ``scan_m`` is the extent of the scan that they lie in."""
     sizes = _told(sizes_m)
     boxes = "1 box" if len(sizes) == 1 else f"{len(sizes):,} boxes"
-    _check(sizes, BOX_M, f"{what}: median box extent", boxes, " (things in a room measure 0.1 to 5 m)", remedy)
-    if len(sizes) and 0 < BOX_OF_SCAN * scan_m < np.median(sizes):
+    _check(sizes, BOX_M, 0.0, f"{what}: median box extent", boxes, " (things in a room measure 0.1 to 5 m)", remedy)
+    if len(sizes) and 0 < BOX_OF_SCAN * scan_m < sizes.max():
         raise InputError(
-            f"{what}: median box extent {_shown(np.median(sizes))} ({boxes}) in a scan of {_shown(scan_m)}: boxes and "
-            f"scan are not in one unit; {remedy}"
+            f"{what}: largest box extent {show_extent(sizes.max())} ({boxes}) in a scan of {show_extent(scan_m)}: "
+            f"boxes and scan are not in one unit; {remedy}"
         )
 
 
@@ -196,9 +208,9 @@ def check_same_unit(
         return
     times = f"{factor:.4g} times as large" if factor > 1 else f"{1 / factor:.4g} times as small"
     raise InputError(
-        f"{what}: the median extent of the prediction is {_shown(predicted)} and that of the truth {_shown(true)}, "
-        f"{times}, as are the distances from the origin ({_shown(far)} and {_shown(true_far)}): not in one unit; "
-        f"{remedy}"
+        f"{what}: the median extent of the prediction is {show_extent(predicted)} and that of the truth "
+        f"{show_extent(true)}, {times}, as are the distances from the origin ({show_extent(far)} and "
+        f"{show_extent(true_far)}): not in one unit; {remedy}"
     )
 
 
@@ -206,18 +218,38 @@ def _near(value: float, expected: float, times: float) -> bool:
     return expected / times <= value <= expected * times
 
 
-def _check(sizes: Array, limits: tuple[float, float], what: str, count: str, usual: str, remedy: str) -> None:
-    """Refuse extents whose median is beyond limits."""
+def find_beyond(sizes: Array, limits: tuple[float, float] = BODY_M) -> str:
+    """Return how many extents are beyond limits, as text with their figures; nothing where none is.
+
+    >>> find_beyond(np.array([1.7, 1.8, 1700.0]))
+    '1 of 3 (33%) measure 1700 m (median of these), expected 0.01 to 5 m'
+    """
+    found, (low, high) = _told(sizes), limits
+    beyond = found[(found < low) | (found > high)]
+    if not len(beyond):
+        return ""
+    share = f"{len(beyond):,} of {len(found):,} ({len(beyond) / len(found):.0%})"
+    return f"{share} measure {show_extent(np.median(beyond))} (median of these), expected {low:g} to {high:g} m"
+
+
+def _check(
+    sizes: Array, limits: tuple[float, float], most: float, what: str, count: str, usual: str, remedy: str
+) -> None:
+    """Refuse extents whose median is beyond limits, or of which more than a share is."""
     if not len(sizes):
         return
     size, (low, high) = float(np.median(sizes)), limits
-    if low <= size <= high:
-        return
-    found = [
-        f"{name} ({_shown(size * UNITS[unit])})" for unit, name in NAMES.items() if low <= size * UNITS[unit] <= high
-    ]
-    guess = f": these look like {' or '.join(found)}" if found else ""
-    raise InputError(f"{what} {_shown(size)} ({count}), expected {low:g} to {high:g} m{usual}{guess}; {remedy}")
+    if not low <= size <= high:
+        units = {name: size * UNITS[unit] for unit, name in NAMES.items()}
+        found = [f"{name} ({show_extent(metres)})" for name, metres in units.items() if low <= metres <= high]
+        guess = f": these look like {' or '.join(found)}" if found else ""
+        raise InputError(
+            f"{what} {show_extent(size)} ({count}), expected {low:g} to {high:g} m{usual}{guess}; {remedy}"
+        )
+    least, largest = min(low, size / APART), max(high, size * APART)
+    if ((sizes < least) | (sizes > largest)).sum() > most * len(sizes):
+        said = find_beyond(sizes, limits)
+        raise InputError(f"{what} {show_extent(size)}, but {said}{usual}: not all are in one unit; {remedy}")
 
 
 def _told(sizes: Any) -> Array:
@@ -226,6 +258,6 @@ def _told(sizes: Any) -> Array:
     return found[np.isfinite(found) & (found > 0)]
 
 
-def _shown(size: Any) -> str:
+def show_extent(size: Any) -> str:
     """Return an extent as text; whole above 1,000."""
     return f"{size:.0f} m" if 1000 <= size < 1e15 else f"{size:.3g} m"

@@ -57,7 +57,7 @@ class PointCounts(classification.ClassCounts):
     @property
     def name(self) -> str:
         """Column key."""
-        return f"point_{super().name}"  # type: ignore[safe-super]
+        return f"point_{super().name}"
 
     def tally(self, truth: Labels, prediction: Labels) -> Tallies:
         """Count one scene."""
@@ -90,7 +90,7 @@ class PointCounts(classification.ClassCounts):
 
     def why(self, totals: Totals) -> str:
         """As for labels, in terms of points."""
-        return super().why(totals).replace("no samples", "no points")  # type: ignore[safe-super]
+        return super().why(totals).replace("no samples", "no points")
 
 
 def _marginals(table: Array) -> dict[str, Array]:

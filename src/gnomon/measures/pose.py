@@ -60,6 +60,7 @@ from gnomon.measures.plausibility import (
     MEASURED,
     check_body_size,
     check_same_unit,
+    find_beyond,
     measure_bodies,
     measure_distances,
     metres_of,
@@ -81,7 +82,6 @@ THRESHOLDS_MM = (50, 100, 150)  # multiples of the step, as are the ranges
 RANGES_MM = (150, 200)
 PERCENTILES = (5, 25, 75, 95)
 TOLERANCE_M = 1e-9
-LARGEST_EXTENT = 10.0
 LARGEST_RATIO = 100.0
 
 NO_SAMPLE = "no sample is left"
@@ -108,7 +108,7 @@ def evaluate(
     fps: float | None = None,
     bones: Sequence[tuple[int, int]] | None = None,
     sequence: Any = None,
-    unit: str = "m",
+    unit: str = "",
 ) -> dict[str, Any]:
     """Score skeletons.
 
@@ -127,7 +127,8 @@ def evaluate(
     sequence
         ``(N,)``: the recording of each sample, where there are several; one follows the other.
     unit
-        Unit of the joints: ``m``, ``cm`` or ``mm``. Results are in metres.
+        Unit of the joints: ``m``, ``cm`` or ``mm``; metres by default. Results are in metres. Metres that are given
+        (``unit="m"``) are obeyed also for sizes that no human body has, with a warning.
 
     Returns
     -------
@@ -151,7 +152,7 @@ def evaluate(
     >>> result["pck"]
     {'50': 0.0, '100': 0.5, '150': 0.5}
     """
-    metres = metres_of(unit)
+    metres = metres_of(unit or "m")
     if metres != 1.0:
         sides = (joints(truth, "truth"), joints(prediction, "prediction"))
         truth, prediction = (np.multiply(side, metres, dtype=np.float64) for side in sides)
@@ -195,13 +196,15 @@ def _read(truth: Any, prediction: Any, mask: Any, found: Aligned) -> _Input:
 
 
 def _check_sizes(given: _Input, unit: str) -> None:
-    """Refuse truth of a size that no body has, and a prediction in another unit."""
+    """Refuse truth of a size that no body has, unless metres were asked for, and a prediction in another unit."""
     rows = np.flatnonzero(given.kept)
     rows = rows[:: max(len(rows) // MEASURED, 1)]
-    remedy = "pass unit='cm' or unit='mm', or convert to metres" if unit == "m" else f"check unit={unit!r}"
-    true, predicted = given.truth[rows], given.prediction[rows]
-    check_body_size(true, what="truth", seen=given.seen[rows], remedy=remedy)
-    seen = given.seen[rows]
+    insist = "pass unit='m' if these are metres"
+    convert = "pass unit='cm' or unit='mm', or convert to metres"
+    remedy = f"check unit={unit!r}; convert to metres and {insist}" if unit else f"{convert}; {insist}"
+    true, predicted, seen = given.truth[rows], given.prediction[rows], given.seen[rows]
+    if unit != "m":
+        check_body_size(true, what="truth", seen=seen, remedy=remedy)
     sizes = (measure_bodies(side, seen) for side in (true, predicted))
     far = measure_distances(true, seen), measure_distances(predicted, seen)
     check_same_unit(*sizes, distances_m=far, what="bodies", remedy="give both sides in one unit")
@@ -334,9 +337,10 @@ def _warnings(given: _Input, found: Aligned) -> list[str]:
     kept = np.flatnonzero(given.kept)
     rows = kept[:: max(len(kept) // MEASURED, 1)]
     for name, side in (("truth", given.truth), ("prediction", given.prediction)):
-        sizes[name] = float(np.median(kinematics.extents(side[rows], given.seen[rows]))) if rows.size else 0.0
-        if sizes[name] > LARGEST_EXTENT:
-            out.append(f"{name} has a median extent of {sizes[name]:.4g} m: larger than any body")
+        extents = kinematics.extents(side[rows], given.seen[rows])
+        sizes[name] = float(np.median(extents)) if rows.size else 0.0
+        if beyond := find_beyond(extents):
+            out.append(f"{name}: of the bodies, {beyond}; nothing was converted")
     small, large = sorted(sizes.values())
     if small > 0 and large / small > LARGEST_RATIO:
         both = f"truth and prediction have median extents of {sizes['truth']:.4g} and {sizes['prediction']:.4g} m"

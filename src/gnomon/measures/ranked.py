@@ -191,16 +191,15 @@ class AveragePrecision(LedgerMeasure):
 
 @dataclass(frozen=True)
 class Percentile(QuantileMeasure):
-    """A percentile of a column of rows; the median by default. Smaller is better, 0 is best."""
+    """A percentile of a column of rows; the median by default. 0 is best, and smaller is better unless signed."""
 
     ledger: str = "values"
     column: str = "value"
     percent: float = 50.0
     measured_in: str = ""
     signed: bool = False
-    """Whether values may be below 0."""
+    """Whether values may be below 0; then a smaller percentile is not a better one."""
     title: ClassVar[str] = "percentile"
-    direction: ClassVar[Direction] = "down"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "percent", _stretches.amount(self.percent, "percent"))
@@ -223,6 +222,11 @@ class Percentile(QuantileMeasure):
     def unit(self) -> str:  # type: ignore[override]
         """Unit of the column."""
         return self.measured_in
+
+    @property
+    def direction(self) -> Direction:  # type: ignore[override]
+        """Lower is better, unless signed."""
+        return "" if self.signed else "down"
 
     @property
     def bounds(self) -> tuple[float, float]:  # type: ignore[override]

@@ -39,7 +39,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
-from gnomon.core.measure import Direction, Measure, Scored
+from gnomon.core.measure import Direction, Measure, Scored, score_by_name
 from gnomon.core.signals import Vectors, same_frame
 from gnomon.core.tallies import Array, Field, Tallies, Totals
 from gnomon.measures.tasks import family, named
@@ -281,29 +281,20 @@ def evaluate(truth: Any, prediction: Any, *, mask: Any = None, weights: Any = No
     about = np.where(shown.any(axis=0), about, 0.0)
     codes = np.zeros(len(true), dtype=np.int64)
     found = _folded(true, predicted, codes, 1, about=about, seen=shown, weights=times)
-    return {**_scores(found), "n": int(shown.any(axis=1).sum()), "dimensions": true.shape[1]} | _reasons(found)
+    undefined: dict[str, str] = {}
+    scores = _scores(_totals(found), undefined)
+    return {**scores, "n": int(shown.any(axis=1).sum()), "dimensions": true.shape[1], "undefined": undefined}
 
 
-def _scores(found: Moments) -> dict[str, Any]:
-    totals = _totals(found)
-    out: dict[str, Any] = {}
-    for name, measure in (("r2", R2()), ("r2_mean", R2PerDimension()), ("mae", Mae()), ("rmse", Rmse())):
-        scored = measure.score(totals)
-        out[name] = float(scored.values) if bool(scored.defined) else None
+def _scores(totals: Totals, undefined: dict[str, str]) -> dict[str, Any]:
+    measures = {"r2": R2(), "r2_mean": R2PerDimension(), "mae": Mae(), "rmse": Rmse()}
+    scores = score_by_name(measures, totals, undefined)
     missed = Scored.ratio(totals["error_square"], _spread(totals))
-    pairs = zip(missed.values.tolist(), missed.defined.tolist(), strict=True)
-    return {**out, "r2_per_dimension": [1 - value if known else None for value, known in pairs]}
-
-
-def _reasons(found: Moments) -> dict[str, Any]:
-    totals = _totals(found)
-    spread, seen = _spread(totals), totals["values"] > 0
-    why = CONSTANT if seen.any() else NO_VALUES
-    names = [] if spread.any() else ["r2", "r2_mean"]
-    undefined = dict.fromkeys([*names, *([] if seen.any() else ["mae", "rmse"])], why)
-    for j in np.flatnonzero(spread == 0).tolist():
-        undefined[f"r2_per_dimension.{j}"] = CONSTANT if seen[j] else NO_VALUES
-    return {"undefined": undefined}
+    pairs = list(zip(missed.values.tolist(), missed.defined.tolist(), strict=True))
+    for j, (_, known) in enumerate(pairs):
+        if not known:
+            undefined[f"r2_per_dimension.{j}"] = CONSTANT if totals["values"][j] > 0 else NO_VALUES
+    return {**scores, "r2_per_dimension": [1 - value if known else None for value, known in pairs]}
 
 
 def _totals(found: Moments) -> Totals:

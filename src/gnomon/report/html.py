@@ -14,7 +14,7 @@ from gnomon.core.errors import counted
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.report import terminal
 from gnomon.report.cells import grid, heading, numeric, show
-from gnomon.report.markup import Markup, join, shortened, tag
+from gnomon.report.markup import Markup, join, printable, shortened, tag
 
 RIGHT = ' style="text-align:right"'
 LEFT = ' style="text-align:left"'
@@ -49,7 +49,7 @@ def render(items: Sequence[Table | View]) -> str:
 
 def page(items: Sequence[Table | View]) -> str:
     """Return tables as a whole page in UTF-8, which a browser can open from a file."""
-    title = escape(items[0].title) if items else "gnomon"
+    title = _escape(items[0].title) if items else "gnomon"
     head = f'<meta charset="utf-8">\n<title>{title}</title>\n<style>{STYLE}</style>'
     return f'<!DOCTYPE html>\n<html lang="en">\n<head>\n{head}\n</head>\n<body>\n{render(items)}\n</body>\n</html>\n'
 
@@ -57,17 +57,17 @@ def page(items: Sequence[Table | View]) -> str:
 def _table(table: Table) -> str:
     headings, rows = grid(table)
     sides = [RIGHT if numeric(column) else LEFT for column in table.columns]
-    head = "".join(f"<th{side}>{escape(text)}</th>" for text, side in zip(headings, sides, strict=True))
+    head = "".join(f"<th{side}>{_escape(text)}</th>" for text, side in zip(headings, sides, strict=True))
     body = ""
     for row, cells in zip(rows, table.rows, strict=True):
         marks = [cells.get(column.key, Cell("")).mark for column in table.columns]
         shown = zip(row, sides, marks, strict=True)
         body += (
-            "<tr>" + "".join(f"<td{side}>{_marked(escape(text), mark)}</td>" for text, side, mark in shown) + "</tr>"
+            "<tr>" + "".join(f"<td{side}>{_marked(_escape(text), mark)}</td>" for text, side, mark in shown) + "</tr>"
         )
-    notes = "".join(f"<li>{escape(note)}</li>" for note in table.notes)
+    notes = "".join(f"<li>{_escape(note)}</li>" for note in table.notes)
     return (
-        f'<table class="gnomon"><caption style="text-align:left"><b>{escape(table.title)}</b></caption>'
+        f'<table class="gnomon"><caption style="text-align:left"><b>{_escape(table.title)}</b></caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
         + (f'<ul class="gnomon-notes">{notes}</ul>' if notes else "")
     )
@@ -76,7 +76,11 @@ def _table(table: Table) -> str:
 def _drawn(view: View) -> str:
     """Return what a terminal draws of a view, as it is."""
     drawn = terminal.render([view]).rstrip()
-    return f'<pre class="gnomon">{escape(drawn)}</pre>' if drawn else ""
+    return f'<pre class="gnomon">{_escape(drawn)}</pre>' if drawn else ""
+
+
+def _escape(text: str) -> str:
+    return escape(printable(text))
 
 
 def _marked(text: str, mark: str) -> str:

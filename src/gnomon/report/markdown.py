@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from gnomon.core.table import Cell, Table, View
 from gnomon.report import terminal
 from gnomon.report.cells import grid, numeric
+from gnomon.report.markup import printable
 
 
 def render(items: Sequence[Table | View]) -> str:
@@ -23,7 +24,7 @@ def escape(text: str) -> str:
     """
     for mark in "\\`*_{}[]<>#|":
         text = text.replace(mark, "\\" + mark)
-    return " ".join(text.split())
+    return printable(" ".join(text.split()))
 
 
 def _table(table: Table) -> str:

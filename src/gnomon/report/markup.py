@@ -59,6 +59,15 @@ def clean(value: object) -> str:
     return found if found.isprintable() else _UNSEEN.sub(lambda mark: f"⟨U+{ord(mark[0]):04X}⟩", found)
 
 
+def printable(value: object) -> str:
+    r"""Return a value as text for a terminal, in which nothing moves the cursor or changes what was printed before.
+
+    >>> printable("a\x1b[2Jb\rc")
+    'a⟨U+001B⟩[2Jb⟨U+000D⟩c'
+    """
+    return clean(value).replace("\r", "⟨U+000D⟩")
+
+
 def shortened(value: object, most: int) -> str:
     """Return a value as text of at most so many characters; what is longer ends in an ellipsis.
 

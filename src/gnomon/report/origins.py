@@ -157,6 +157,8 @@ def _seal(run: Run) -> str:
     path = None if run.path is None else run.path / seal.NAME
     if path is None or not path.is_file():
         return "not stored"
+    if path.stat().st_size > seal.LARGEST:
+        return "too large for a seal"
     return hashlib.sha256(path.read_bytes()).hexdigest()[:PRINT]
 
 

@@ -16,6 +16,7 @@ from rich.text import Text
 from gnomon.core.table import Table, View
 from gnomon.report.bars import EDGE, pieces
 from gnomon.report.cells import grid, numeric
+from gnomon.report.markup import printable
 
 WIDE = 400
 """Columns assumed where the output is not a terminal: nothing is cut."""
@@ -69,7 +70,7 @@ def _table(console: Console, table: Table, most: int) -> None:
     headings, rows = grid(table)
     drawn = _framed(console, table.title)
     for column, heading in zip(table.columns, headings, strict=True):
-        drawn.add_column(Text(heading), justify="right" if numeric(column) else "left", overflow="fold")
+        drawn.add_column(_text(heading), justify="right" if numeric(column) else "left", overflow="fold")
     hidden = max(0, len(rows) - most)
     for row, cells in zip(rows[: len(rows) - hidden], table.rows, strict=False):
         marks = [cells[column.key].mark if column.key in cells else "" for column in table.columns]
@@ -77,20 +78,24 @@ def _table(console: Console, table: Table, most: int) -> None:
     console.print(drawn)
     if hidden:
         console.print(
-            Text(f"  ... and {hidden:,} more rows: --format csv, json, markdown or html shows all"), style="dim"
+            _text(f"  ... and {hidden:,} more rows: --format csv, json, markdown or html shows all"), style="dim"
         )
     for note in table.notes:
-        console.print(Text(f"  {note}"), style="dim", soft_wrap=True)
+        console.print(_text(f"  {note}"), style="dim", soft_wrap=True)
     console.print()
 
 
+def _text(value: str, style: str = "") -> Text:
+    return Text(printable(value), style=style)
+
+
 def _marked(text: str, mark: str) -> Text:
-    return Text(text + {"best": " *", "partial": " †"}.get(mark, ""), style="bold" if mark == "best" else "")
+    return _text(text + {"best": " *", "partial": " †"}.get(mark, ""), style="bold" if mark == "best" else "")
 
 
 def _framed(console: Console, title: str) -> RichTable:
     """Print a title, which may be wider than what stands under it, and begin a table."""
-    console.print(Text(title), style="bold", soft_wrap=True)
+    console.print(_text(title), style="bold", soft_wrap=True)
     return RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
 
 
@@ -98,36 +103,36 @@ def _matrix(console: Console, view: View) -> None:
     drawn = _framed(console, view.title)
     drawn.add_column("truth \\ predicted")
     for label in view.data["predicted"]:
-        drawn.add_column(Text(label), justify="right", overflow="fold")
+        drawn.add_column(_text(label), justify="right", overflow="fold")
     for label, counts in zip(view.data["labels"], view.data["counts"], strict=True):
         drawn.add_row(
-            Text(label), *(Text(f"{count:,}" if isinstance(count, int) else f"{count:,.1f}") for count in counts)
+            _text(label), *(_text(f"{count:,}" if isinstance(count, int) else f"{count:,.1f}") for count in counts)
         )
     console.print(drawn)
     console.print()
 
 
 def _bars(console: Console, view: View) -> None:
-    console.print(Text(view.title), style="bold")
+    console.print(_text(view.title), style="bold")
     bars = view.data["bars"]
     width = max((len(bar["label"]) for bar in bars), default=0)
     for bar in bars:
-        line = Text(f"  {bar['label']:<{width}}  ")
+        line = _text(f"  {bar['label']:<{width}}  ")
         drawn = pieces(bar["parts"], BAR)
         for index, (name, text) in enumerate(drawn):
             line.append(text, style="green" if name in view.data["right"] else "red")
             line.append(EDGE if index < len(drawn) - 1 else "", style="dim")
         used = sum(len(text) for _, text in drawn) + max(0, len(drawn) - 1)
-        line.append(" " * (BAR + len(bar["parts"]) + 1 - used) + bar["text"])
+        line.append(" " * (BAR + len(bar["parts"]) + 1 - used) + printable(bar["text"]))
         console.print(line, soft_wrap=True)
     for note in view.notes:
-        console.print(Text(f"  {note}"), style="dim", soft_wrap=True)
+        console.print(_text(f"  {note}"), style="dim", soft_wrap=True)
     console.print()
 
 
 def _lines(console: Console, view: View) -> None:
     """Print lines as they are, for those who search for them."""
-    console.print(Text(view.title), style="bold", soft_wrap=True)
+    console.print(_text(view.title), style="bold", soft_wrap=True)
     for line in view.data["lines"]:
-        console.print(Text(line), soft_wrap=True)
+        console.print(_text(line), soft_wrap=True)
     console.print()

@@ -11,12 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array
 from gnomon.inference.scoring import score
+from gnomon.intake.columnar import read_parquet, read_schema
+from gnomon.intake.limits import RUN
+from gnomon.runs.content import column_digest
 from gnomon.runs.run import INPUTS, Run
 from gnomon.runs.tables import partial
 
@@ -33,6 +38,8 @@ SAMPLES = "samples"
 """Under which suites that drop samples of a case say in the coverage how many are ``valid``."""
 LACKING = "lacking"
 """Under which suites say in the coverage how many rows of which cases were not scored: counts by case id."""
+LEFT_OUT = "left_out"
+"""Under which suites say in the coverage which rows or samples of cases were not scored: fingerprints by case id."""
 
 
 class NothingCommonError(InputError):
@@ -54,13 +61,56 @@ def distinct(runs: Sequence[Run]) -> list[Run]:
 
 
 def have_same_coverage(runs: Sequence[Run]) -> bool:
-    """Say whether runs were scored on the same cases, and on as many rows or samples of them."""
-    return len({(frozenset(run.roster.ids), count_scored(run)) for run in runs}) < 2
+    """Say whether runs were scored on the same cases, and on the same rows or samples of them."""
+    if len({frozenset(run.roster.ids) for run in runs}) > 1 or find_differing_cases(runs):
+        return False
+    return len({count_scored(run) for run in runs}) < 2
+
+
+def find_differing_cases(runs: Sequence[Run]) -> list[str]:
+    """Return the cases of which runs left out different rows or samples, where they record which."""
+    left_out = [run.coverage.get(LEFT_OUT, {}) for run in runs]
+    cases = dict.fromkeys(case for own in left_out for case in own)
+    return [case for case in cases if len({own.get(case) for own in left_out}) > 1]
+
+
+def fingerprint_left_out(names: pa.Array, case: Array, ids: Sequence[str]) -> dict[str, str]:
+    """Return, by case id, the fingerprint of the names of the rows of each case: those that were not scored.
+
+    Parameters
+    ----------
+    names
+        The names of the rows, ``(n,)``.
+    case
+        Place of the case of every row in ``ids``, ``(n,)``.
+    """
+    order = np.argsort(case, kind="stable")
+    names, places = names.take(pa.array(order)), case[order]
+    starts = np.flatnonzero(np.diff(places, prepend=-1))
+    sizes = np.diff(starts, append=len(places))
+    return {
+        ids[places[start]]: column_digest(names.slice(start, size))
+        for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+    }
+
+
+def merge_left_out(shards: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return, by case id, one fingerprint of the rows that shards, given by name, left out of each case.
+
+    A file is one shard without a name: its fingerprints are those of the rows.
+    """
+    if list(shards) == [""]:
+        return dict(shards[""])
+    found: dict[str, list[list[str]]] = {}
+    for shard, own in shards.items():
+        for case, content in own.items():
+            found.setdefault(case, []).append([shard, content])
+    return {case: fingerprint(parts) for case, parts in found.items()}
 
 
 def count_scored(run: Run) -> str:
-    """Say how many rows or samples of its cases a run was scored on, where it counts them."""
-    for unit, key in ((ROWS, "scored"), (SAMPLES, "valid")):
+    """Say how many rows, windows or samples of its cases a run was scored on, where it counts them."""
+    for unit, key in ((ROWS, "scored"), (WINDOWS, "scored"), (SAMPLES, "valid")):
         counts: Any = run.coverage.get(unit)
         if counts and key in counts:
             return f"{counts[key]} {unit}"
@@ -75,7 +125,7 @@ def align(runs: Sequence[Run], *, seeds: bool = False) -> Aligned:
     comparable(runs, seeds=seeds)
     first = runs[0]
     ids = set(first.roster.ids)
-    fewer = _fewer_samples(runs)
+    fewer = _find_dropped(runs)
     if all(run.complete and set(run.roster.ids) == ids for run in runs) and not any(fewer):
         taken = [_take(run, first.roster.ids) for run in runs]
         _grouped_alike(taken)
@@ -171,29 +221,12 @@ def _common(runs: Sequence[Run]) -> tuple[tuple[str, ...], str]:
     return tuple(case for case in shared if all(found[case] == full[case] for found in rows)), ""
 
 
-def _fewer_samples(runs: Sequence[Run]) -> list[set[str]]:
-    """Return, for every run, the cases of which it scored fewer samples than another run, where runs drop samples.
-
-    Of cases with equal numbers it is taken that they are the same samples.
-    """
-    valid = [counts.get("valid") if isinstance(counts := run.coverage.get(SAMPLES), Mapping) else None for run in runs]
-    if None in valid or len(set(valid)) < 2:
+def _find_dropped(runs: Sequence[Run]) -> list[set[str]]:
+    """Return, for every run, the cases of which it dropped samples, where the runs did not all drop the same."""
+    if not all(SAMPLES in run.coverage for run in runs):
         return [set() for _ in runs]
-    scored = [_samples(run) for run in runs]
-    most: dict[str, int] = {}
-    for own in scored:
-        for case, n in own.items():
-            most[case] = max(n, most.get(case, 0))
-    return [{case for case, n in own.items() if n < most[case]} for own in scored]
-
-
-def _samples(run: Run) -> dict[str, int]:
-    """Return how many samples of each case were scored, by the tallies that add up to the number of the coverage."""
-    for _, part in sorted(run.tallies.items()):
-        n = part.fields.get("n")
-        if n is not None and n.ndim == 1 and int(n.sum()) == run.coverage[SAMPLES]["valid"]:
-            return dict(zip(run.roster.ids, n.tolist(), strict=True))
-    return {}
+    differing = find_differing_cases(runs)
+    return [{case for case in differing if case in run.coverage.get(LEFT_OUT, {})} for run in runs]
 
 
 def _whole(runs: Sequence[Run], full: Mapping[str, tuple[int, ...]]) -> bool:
@@ -232,17 +265,23 @@ def _rows(run: Run) -> Mapping[str, tuple[int, ...]] | None:
 
 def _same_rows(runs: Sequence[Run]) -> bool:
     """Say whether the stored predictions of all runs are of the same ids."""
-    first, *others = (_ids(run) for run in runs)
+    first, *others = (_fingerprint_ids(run) for run in runs)
     return first is not None and all(found == first for found in others)
 
 
-def _ids(run: Run) -> frozenset[str] | None:
-    if run.table is not None:
-        return frozenset(run.table["id"].to_pylist()) if "id" in run.table.column_names else None
+def _fingerprint_ids(run: Run) -> str | None:
+    """Return the fingerprint of the distinct ids of a run's predictions, in order; None where they have no ids."""
     path = None if run.path is None else run.path / "predictions.parquet"
-    if path is None or not path.is_file() or "id" not in pq.read_schema(path).names:
+    if run.table is not None:
+        ids = run.table["id"] if "id" in run.table.column_names else None
+    elif path is None or not path.is_file() or "id" not in read_schema(path, RUN.raised())[0].names:
+        ids = None
+    else:
+        ids = read_parquet(path, columns=["id"], limits=RUN.raised())["id"]
+    if ids is None:
         return None
-    return frozenset(pq.read_table(path, columns=["id"])["id"].to_pylist())
+    distinct_ids = ids.unique()
+    return column_digest(distinct_ids.take(pc.sort_indices(distinct_ids)))
 
 
 def _scope(runs: Sequence[Run], count: int) -> str:
@@ -321,5 +360,5 @@ def _recoded(ledger: Ledger, code: Array) -> Ledger:
 
 def _headlined(run: Run) -> Run:
     """Return a run with no score but the headline of the cases that it has left: it decides the order of systems."""
-    headline = run.measures[0]
+    headline = run.computable[0]
     return replace(run, scores=(score(headline, run.groups(headline)),))

@@ -192,7 +192,7 @@ def _short(text: str) -> str:
 
 def _identities(run: Run) -> Found:
     whole = {score.name: score.value for score in run.scores if score.slice == WHOLE}
-    return identities(run.measures, run.tallies, run.ledgers, whole)
+    return identities(run.computable, run.tallies, run.ledgers, whole)
 
 
 def _targets(run: Run) -> Found | None:
@@ -213,7 +213,7 @@ def _targets(run: Run) -> Found | None:
 def _by_class(run: Run) -> list[tuple[Measure, Tallies]]:
     """Return the families whose tallies hold true and predicted counts by class."""
     found: dict[str, tuple[Measure, Tallies]] = {}
-    for measure in run.measures:
+    for measure in run.computable:
         tallies = run.tallies.get(measure.family)
         axes = {} if tallies is None else {field.name: field.axes for field in tallies.layout}
         if tallies is not None and axes.get("truth") == axes.get("predicted") == ("class",):

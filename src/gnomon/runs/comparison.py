@@ -14,7 +14,7 @@ from gnomon.inference.multiplicity import holm
 from gnomon.inference.paired import Paired, compare
 from gnomon.runs.alignment import Aligned, NothingCommonError, align, comparable, have_same_coverage
 from gnomon.runs.run import Run
-from gnomon.runs.tables import ranked, shown, titled
+from gnomon.runs.tables import NO_BETTER, ranked, shown, titled
 
 ALPHA = 0.05
 BETTER = f"significantly better than every other system (Holm over all pairs, p < {ALPHA})"
@@ -120,16 +120,17 @@ class Contest:
 
         The best was chosen by its score. Each of its p-values is therefore corrected after Holm over all pairs of
         systems: whichever system had come out best, its tests would be among them. Scores over different cases have no
-        winner, although the systems can be compared on the cases that both scored.
+        winner, although the systems can be compared on the cases that both scored. Signed errors have none either: a
+        difference of two of them does not say which is nearer to 0.
         """
-        if not have_same_coverage(self.runs):
+        if not measure.direction or not have_same_coverage(self.runs):
             return ""
         values = [None if (score := run.find(measure.name)) is None else score.value for run in self.runs]
         known = [value for value in values if value is not None]
         if len(known) < len(values) or len(known) < 2:
             return ""
         sign = 1.0 if measure.direction == "up" else -1.0
-        first = max(range(len(known)), key=lambda place: sign * known[place])
+        first = min(range(len(known)), key=lambda place: measure.loss(known[place]))
         own = [(min(first, other), max(first, other)) for other in range(len(known)) if other != first]
         ahead = {pair: sign if pair[0] == first else -sign for pair in own}
         found = {pair: self.paired(measure, *pair) for pair in own}
@@ -192,9 +193,9 @@ def is_significant(found: Paired, p: float | None) -> bool:
 
 
 def chosen(run: Run, names: Sequence[str]) -> list[Measure]:
-    """Return the measures of these names; without any, the headline."""
+    """Return the measures of these names; without any, the first that can be computed from what the run holds."""
     found = {measure.name: measure for measure in (find_measure(run.measures, name) for name in names)}
-    return list(found.values()) or [run.measures[0]]
+    return list(found.values()) or [run.computable[0]]
 
 
 def pairings(systems: Sequence[tuple[str, ...]], asked: Asked) -> list[tuple[int, int]]:
@@ -274,9 +275,16 @@ def scope_notes(comparisons: Sequence[Comparison]) -> list[str]:
 
 
 def direction_notes(measures: Sequence[Measure]) -> list[str]:
-    """Say where a negative difference is a good one."""
-    names = [measure.name.replace("_", " ") for measure in dict.fromkeys(measures) if measure.direction == "down"]
-    return [f"{', '.join(names)}: lower is better, so that A - B below 0 speaks for A"] if names else []
+    """Say where a negative difference is a good one, and where its sign says nothing."""
+    lines = []
+    told = {
+        "down": "lower is better, so that A - B below 0 speaks for A",
+        "": f"{NO_BETTER}, so that A - B speaks for neither",
+    }
+    for direction, said in told.items():
+        own = [measure for measure in dict.fromkeys(measures) if measure.direction == direction]
+        lines += [f"{', '.join(measure.name.replace('_', ' ') for measure in own)}: {said}"] if own else []
+    return lines
 
 
 def qualified(notes: Sequence[tuple[Measure, Sequence[str]]]) -> list[str]:
@@ -295,6 +303,9 @@ def _notes(comparisons: Sequence[Comparison], run: Run, tests: int) -> tuple[str
     tested = [item.result for item in comparisons if item.result.p is not None]
     how = "all swaps enumerated" if all(result.exact for result in tested) else "random swaps"
     lines = scope_notes(comparisons)
+    first = run.measures[0]
+    if not first.computable:
+        lines.append(f"not compared by {first.name}, a user's own metric: name its class in --metrics to compare by it")
     if any(item.result.low is not None for item in comparisons):
         lines.append(f"[low, high]: {100 * coverage:g}% jackknife-t interval of the difference over {plural(level)}")
     lines += direction_notes([item.measure for item in comparisons])
@@ -356,7 +367,8 @@ def with_best(table: Table, runs: Sequence[Run]) -> Table:
     by_name = {measure.name: measure for measure in runs[0].measures}
     marked = [dict(row) for row in table.rows]
     for column in table.columns:
-        winner = contest.winner(by_name[column.key]) if column.key in by_name else ""
+        measure = by_name.get(column.key)
+        winner = contest.winner(measure) if measure and measure.computable else ""
         for row in marked:
             if winner and row["system"].value == winner:
                 row[column.key] = replace(row[column.key], mark="best")

@@ -25,7 +25,7 @@ from gnomon.runs.alignment import align, same_plan
 from gnomon.runs.comparison import Asked, Comparison, chosen, comparison_table, pairings, with_holm
 from gnomon.runs.ranks import rank_tables
 from gnomon.runs.run import Run
-from gnomon.runs.tables import shown, titled
+from gnomon.runs.tables import NO_BETTER, shown, titled
 
 ALIKE = ("name", "version", "variant", "group", "settings")
 """What protocols of different datasets must agree in."""
@@ -194,12 +194,11 @@ def _one_measure(panel: Panel, measure: Measure) -> None:
 
 
 def _ordered(made: Mapping[str, Composite], measure: Measure) -> list[str]:
-    """Return systems by falling composite (rising where lower is better); undefined last."""
-    sign = -1.0 if measure.direction == "up" else 1.0
+    """Return systems by composite, the best first; undefined last."""
 
     def key(system: str) -> tuple[bool, float]:
         value = made[system].value
-        return value is None, float(f"{sign * (value or 0.0):.9g}")
+        return value is None, 0.0 if value is None else measure.loss(value)
 
     return sorted(made, key=key)
 
@@ -270,8 +269,9 @@ def _scores_notes(made: Sequence[tuple[Measure, Mapping[str, Composite]]], run: 
         lines.append(
             f"[low, high]: {100 * plan.level:g}% {plan.method} interval over the {plural(level)} within each dataset"
         )
-    down = [measure.name.replace("_", " ") for measure, _ in made if measure.direction == "down"]
-    lines += [f"{', '.join(down)}: lower is better"] if down else []
+    for direction, said in (("down", "lower is better"), ("", NO_BETTER)):
+        names = [measure.name.replace("_", " ") for measure, _ in made if measure.direction == direction]
+        lines += [f"{', '.join(names)}: {said}"] if names else []
     whys = (one.interval_why for one in found if one.interval_why.startswith("undefined"))
     lines += [f"interval of the composite {why}" for why in dict.fromkeys(whys)]
     return [*lines, *_shared([part.name for part in found[0].parts], [note for one in found for note in one.notes])]

@@ -1,14 +1,12 @@
-"""Writing a run directory: everything into a temporary folder, sealed, then one rename."""
+"""Writing a run directory: everything into a draft (:mod:`gnomon.intake.drafts`), sealed, forced to the disk, renamed.
+
+Any number of processes, containers and machines may publish into one folder of runs.
+"""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import fcntl
 import os
-import shutil
-import uuid
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,38 +16,61 @@ from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import GnomonError, InputError, WorkError
 from gnomon.core.measure import Measure
 from gnomon.inference.scoring import Score
-from gnomon.intake.writing import check_writable, write_table
+from gnomon.intake.documents import read_json
+from gnomon.intake.drafts import new_draft, publish_draft, sweep_drafts
+from gnomon.intake.writing import check_writable, sync, write_table
 from gnomon.runs import packing, samples, seal
-from gnomon.runs.drafts import is_alive
 from gnomon.runs.run import Run
+
+DRAFT, MANIFEST = ".publishing-", "manifest.json"
 
 
 def publish(run: Run, out: str | Path) -> Run:
     """Write a run under its name into a folder of runs and return it with its path.
 
-    A run of the same name (same protocol, data, predictions and interval plan) is replaced in one step.
+    The name stands for what determines the scores. Where a whole run of this name is there that differs in nothing but
+    time (when it was made, how long that took), it stays. One that is damaged, or was made by other code or another
+    command, is replaced in one step. When this returns, the run is on the disk, and so is its name.
     """
     parent = Path(out)
     target = parent / str(run.manifest["id"])
     usable(parent)
     if target.is_symlink() or target.is_file():
         raise InputError(f"{target}: expected a run directory or nothing, but it is a file or a link: remove it")
-    draft = parent / f".draft-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     try:
-        draft.mkdir(parents=True)
-        _sweep(parent)
-        _fill(draft, run)
-        _sync(draft)
-        with _alone(parent):
-            _move(draft, target)
+        sweep_drafts(parent, DRAFT)
+        with new_draft(parent, DRAFT) as draft:
+            _fill(draft, run)
+            for path in [*draft.iterdir(), draft]:
+                sync(path)
+            publish_draft(draft, target, lambda there: _is_same(there, draft))
     except (OSError, InputError) as error:
         cause = error if isinstance(error, OSError) else error.__cause__
         if not isinstance(cause, OSError):
             raise
         raise WorkError(f"could not write the run {target}: {cause.strerror or cause}; it was not published") from error
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    try:
+        sync(parent)
+    except OSError as error:
+        raise WorkError(
+            f"the run {target} was written, but {parent} could not be forced to the disk ({error.strerror or error}): "
+            "a power cut may lose it; check the disk and publish it again"
+        ) from error
     return replace(run, path=target)
+
+
+def _is_same(there: Path, draft: Path) -> bool:
+    """Say whether a run is whole and differs from a draft in nothing but time."""
+
+    def read(folder: Path) -> tuple[dict[str, str], Any]:
+        hashes, manifest = seal.read(folder), read_json(folder / MANIFEST)
+        del hashes[MANIFEST]
+        return hashes, {**manifest, "time": None} if isinstance(manifest, dict) else None
+
+    try:
+        return not seal.problems(there) and read(there) == read(draft)
+    except (OSError, InputError, KeyError):  # damaged, or replaced by another publisher meanwhile
+        return False
 
 
 def usable(parent: Path) -> None:
@@ -59,7 +80,11 @@ def usable(parent: Path) -> None:
             raise ValueError("the name holds a NUL character")
         if parent.exists() and not parent.is_dir():
             raise InputError(f"--out {parent}: expected a folder for runs, but it is a file")
+        missing = [folder for folder in (parent, *parent.parents) if not folder.exists()]
         parent.mkdir(parents=True, exist_ok=True)
+        with contextlib.suppress(PermissionError):  # of a folder that may be written to and not be read
+            for folder in missing:  # a run is on the disk when all folders above it are
+                sync(folder.parent)
     except (ValueError, OSError) as error:
         if isinstance(error, InputError):
             raise
@@ -95,7 +120,7 @@ def _fill(folder: Path, run: Run) -> None:
         "not_made": dict(run.not_made),
         "suite_made": list(run.suite_made),
     }
-    (folder / "manifest.json").write_bytes(encode_pretty(run.manifest))
+    (folder / MANIFEST).write_bytes(encode_pretty(run.manifest))
     (folder / "coverage.json").write_bytes(encode_pretty({**run.coverage, "roster": cases}))
     (folder / "scores.json").write_bytes(scores_bytes(run.scores, run.measures))
     (folder / "audit.json").write_bytes(encode_pretty(audit))
@@ -111,54 +136,3 @@ def _fill(folder: Path, run: Run) -> None:
             raise GnomonError(f"a run cannot have a further file {name!r}: no plain name, or taken")
         (folder / name).write_bytes(content)
     (folder / seal.NAME).write_bytes(seal.make(folder))
-
-
-def _sync(folder: Path) -> None:
-    for path in [*folder.iterdir(), folder]:
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _move(draft: Path, target: Path) -> None:
-    if not target.exists():
-        draft.rename(target)
-    elif not _exchange(draft, target):  # the old run is in the draft's place now, and goes with it
-        aside = target.with_name(f".replaced-{target.name}-{uuid.uuid4().hex[:8]}")
-        target.rename(aside)
-        try:
-            draft.rename(target)
-        except OSError:
-            aside.rename(target)
-            raise
-        shutil.rmtree(aside, ignore_errors=True)
-
-
-def _exchange(a: Path, b: Path) -> bool:
-    """Swap two folders in one step where the system can (Linux); say whether it was done."""
-    try:
-        rename = ctypes.CDLL(None, use_errno=True).renameat2
-    except (OSError, AttributeError):
-        return False
-    here, swap = -100, 2
-    return bool(rename(here, os.fsencode(a), here, os.fsencode(b), swap) == 0)
-
-
-@contextlib.contextmanager
-def _alone(parent: Path) -> Iterator[None]:
-    """Keep two publishers of one run apart."""
-    handle = os.open(parent, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
-
-
-def _sweep(parent: Path) -> None:
-    """Remove the drafts of processes that are gone."""
-    for path in parent.glob(".draft-*"):
-        if not is_alive(path.name.split("-")[1]):
-            shutil.rmtree(path, ignore_errors=True)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gnomon.core.errors import InputError
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.intake.limits import MIB, RUN
 from gnomon.intake.tables import read_table
 from gnomon.runs.pictures import case_scores
 from gnomon.runs.run import Run
-from gnomon.runs.tables import column, each_notes, titled
+from gnomon.runs.tables import NO_BETTER, column, each_notes, titled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,6 +23,8 @@ MOST_CASES = 200
 MOST_PAIRS = 40
 MOST_UNITS = 5_000_000
 """Above this many units two systems are not compared unit by unit."""
+LIMITS = replace(RUN, max_decoded_bytes=256 * MIB)
+"""Above this many bytes neither."""
 UNIT = ("metric", "dataset", "task", "id", "sample")
 """Columns that name a unit, as far as they are there; a unit needs the last but one or the last."""
 ANSWER = ("label", "prediction")
@@ -37,10 +41,12 @@ def by_case(a: Run, b: Run, measure: Measure) -> tuple[Table, View] | None:
         return None
     groups = dict(zip(a.roster.ids, a.roster.groups, strict=True))
     apart = {case: mine[case] - other[case] for case in cases}
-    sign = 1.0 if measure.direction == "up" else -1.0
-    won = sum(1 for value in apart.values() if sign * value > 0)
-    lost = sum(1 for value in apart.values() if sign * value < 0)
-    told = f"{a.system} is better in {won:,} cases, {b.system} in {lost:,}, equal in {len(cases) - won - lost:,}"
+    sign = {"up": 1.0, "down": -1.0, "": 0.0}[measure.direction]
+    won = sum(1 for value in apart.values() if (sign or 1.0) * value > 0)
+    lost = sum(1 for value in apart.values() if (sign or 1.0) * value < 0)
+    ahead = "better" if sign else "higher"
+    told = f"{a.system} is {ahead} in {won:,} cases, {b.system} in {lost:,}, equal in {len(cases) - won - lost:,}"
+    told += "" if sign else f"; {NO_BETTER}"
     ordered = sorted(cases, key=lambda case: (-abs(apart[case]), case))
     own = column(measure)
     columns = (
@@ -58,7 +64,7 @@ def by_case(a: Run, b: Run, measure: Measure) -> tuple[Table, View] | None:
             "a": Cell(mine[case]),
             "b": Cell(other[case]),
             "difference": Cell(apart[case]),
-            "better": Cell(_better(sign * apart[case], a.system, b.system)),
+            "better": Cell(_better(sign * apart[case], a.system, b.system) if sign else ""),
         }
         for case in ordered[:MOST_CASES]
     )
@@ -122,16 +128,20 @@ def _answers(path: Path | None) -> tuple[pa.Table, tuple[str, ...]] | None:
     import pyarrow as pa
     import pyarrow.compute as pc
 
+    from gnomon.intake.columnar import read_schema
+
     file = None if path is None else path / "predictions.parquet"
     if file is None or not file.is_file():
         return None
     try:
-        table = read_table(file)
+        if read_schema(file, LIMITS.raised())[1] > MOST_UNITS:
+            return None
+        table = read_table(file, limits=LIMITS)
     except InputError:  # what was scored is no table of answers, such as boxes
         return None
     unit = tuple(name for name in UNIT if name in table.column_names)
     answer = next((name for name in ANSWER if name in table.column_names), None)
-    if answer is None or not {"id", "sample"} & set(unit) or table.num_rows > MOST_UNITS:
+    if answer is None or not {"id", "sample"} & set(unit):
         return None
     kept = {name: pc.cast(table[name], pa.string()) for name in unit}
     empty = pa.nulls(table.num_rows, pa.string())

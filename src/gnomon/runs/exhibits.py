@@ -7,13 +7,16 @@ the affair of the suite, which makes a view of them (:attr:`gnomon.core.suite.Su
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import io
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import msgspec
 import numpy as np
@@ -22,14 +25,19 @@ from gnomon.core.canonical import encode
 from gnomon.core.errors import InputError, IntegrityError, counted
 from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_some
-from gnomon.intake.limits import DEFAULT
+from gnomon.intake.documents import parse_json
+from gnomon.intake.limits import MIB, RUN
 from gnomon.runs.packing import write_npz
 
 if TYPE_CHECKING:
     from gnomon.runs.run import Run
 
+Item = TypeVar("Item")
 NAME = "exhibits.npz"
-LIMITS = replace(DEFAULT, max_file_bytes=1 << 30, max_decoded_bytes=1 << 31)
+LIMITS = replace(RUN, max_decoded_bytes=256 * MIB)
+"""Of the arrays of one case."""
+PLAIN = replace(RUN, max_decoded_bytes=128 * MIB)
+"""Of the list of exhibits, or the plain data of one."""
 _INDEX = "index"
 
 
@@ -64,6 +72,70 @@ class Listing(msgspec.Struct, frozen=True):
     of: int = 0
 
 
+class Worst(Generic[Item]):
+    """The worst cases of those that are offered: at most ``most`` of them, and no more than ``room`` by their sizes.
+
+    The worst one is kept whatever its size. Equally bad cases are kept in the order of their names, so that what is
+    kept does not depend on the order in which cases are offered.
+
+    >>> worst = Worst[str](2)
+    >>> for case, badness in (("a", 0.1), ("b", 0.5), ("c", 0.3)):
+    ...     worst.offer(case, badness, lambda case=case: f"snapshot of {case}")
+    >>> worst.items
+    ['snapshot of b', 'snapshot of c']
+    """
+
+    def __init__(self, most: int, room: float = math.inf) -> None:
+        self.most, self.room = most, room
+        self._kept: list[tuple[float, str, int, Item]] = []
+        self._end = (math.inf, "")
+        """The worst case that found no room: none that is less bad does."""
+
+    @property
+    def items(self) -> list[Item]:
+        """What is kept, the worst first."""
+        return [item for *_, item in self._kept]
+
+    def offer(
+        self, case: str, badness: float, make: Callable[[], Item | None], size: int | Callable[[Item], int] = 0
+    ) -> None:
+        """Take a case where it is among the worst so far; only then is it made. None is one that cannot be shown.
+
+        ``size`` is a number, or a function that measures the item once it is made.
+        """
+        place = -badness, case
+        full = len(self._kept) == self.most and bool(self._kept) and self._kept[-1][:2] < place
+        if not self.most or full or place > self._end:
+            return
+        item = make()
+        if item is None:
+            return
+        taken = size(item) if callable(size) else size
+        bisect.insort(self._kept, (*place, taken, item), key=lambda one: one[:2])
+        del self._kept[self.most :]
+        ends = itertools.accumulate(size for _, _, size, _ in self._kept)
+        fitting = max(1, sum(1 for _ in itertools.takewhile(lambda end: end <= self.room, ends)))
+        if fitting < len(self._kept):
+            self._end = min(self._end, self._kept[fitting][:2])
+            del self._kept[fitting:]
+
+    def offer_all(
+        self,
+        cases: Sequence[str],
+        badness: Sequence[float],
+        make: Callable[[int], Item | None],
+        size: int | Callable[[Item], int] = 0,
+    ) -> None:
+        """Offer cases that are all known, the worst first, so that no more are made than are kept."""
+        for place in sorted(range(len(cases)), key=lambda place: (-badness[place], cases[place])):
+            self.offer(cases[place], badness[place], lambda place=place: make(place), size)  # type: ignore[misc]
+
+
+def files_of(kept: Sequence[Exhibit], of: int) -> dict[str, bytes]:
+    """Return the file of a run directory that holds exhibits, by name; none where none are kept."""
+    return {NAME: pack(kept, of)} if kept else {}
+
+
 def pack(exhibits: Sequence[Exhibit], of: int) -> bytes:
     """Return the content of the file; ``of`` is how many cases there are in all. It depends on the exhibits alone."""
     ordered = sorted(exhibits, key=lambda item: (-item.badness, item.case))
@@ -81,7 +153,7 @@ def listed(folder: Path | None) -> Listing:
     """Return the list of exhibits of a run directory; an empty one where none were kept."""
     if folder is None or not (folder / NAME).is_file():
         return Listing()
-    found: Listing = _converted(read_some(folder / NAME, [_INDEX], LIMITS)[_INDEX], Listing, folder)
+    found: Listing = _converted(read_some(folder / NAME, [_INDEX], PLAIN.raised())[_INDEX], Listing, folder)
     return found
 
 
@@ -92,7 +164,9 @@ def read(folder: Path | None, case: str) -> Exhibit:
     if folder is None or place is None:
         raise InputError(f"no exhibit of case {case!r} in this run: it keeps {len(entries)} cases (option --exhibits)")
     entry = entries[place]
-    found = read_some(folder / NAME, [f"data{place}", *(f"array{place}.{name}" for name in entry.arrays)], LIMITS)
+    found = read_some(
+        folder / NAME, [f"data{place}", *(f"array{place}.{name}" for name in entry.arrays)], LIMITS.raised()
+    )
     data: Any = _converted(found[f"data{place}"], dict, folder)
     arrays = {name: found[f"array{place}.{name}"] for name in entry.arrays}
     return Exhibit(case, data, arrays, entry.badness, entry.note)
@@ -137,6 +211,6 @@ def _text(value: object) -> Array:
 
 def _converted(array: Array, kind: Any, folder: Path) -> Any:
     try:
-        return msgspec.json.decode(array.tobytes(), type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
+        return msgspec.convert(parse_json(array.tobytes(), "the list of exhibits", limits=PLAIN)[0], kind)
+    except (InputError, msgspec.ValidationError) as error:
         raise IntegrityError(f"{folder / NAME}: the list of exhibits is damaged ({error})") from error

@@ -16,14 +16,14 @@ import numpy as np
 
 from gnomon.audit import Audit
 from gnomon.audit.record import SEVERITIES
-from gnomon.audit.results import COMPARING, coverage, trivial_baselines
-from gnomon.core.errors import GnomonError
+from gnomon.audit.results import coverage, trivial_baselines
+from gnomon.core.errors import GnomonError, some
 from gnomon.core.evidence import Finding, Severity, Verdict
 from gnomon.core.systems import parse
 from gnomon.core.tallies import Tallies
 from gnomon.runs import auditing, seal
-from gnomon.runs.alignment import count_scored
-from gnomon.runs.run import Run, load
+from gnomon.runs.alignment import count_scored, find_differing_cases, have_same_coverage
+from gnomon.runs.run import Run, load, raise_as_damage
 from gnomon.runs.variants import HEADLINES
 
 SCHEMA = "gnomon.audit/1"
@@ -36,6 +36,8 @@ class Audited:
 
     runs: tuple[Run, ...]
     audit: Audit
+    compared: tuple[Finding, ...] = ()
+    """Errors of the comparison of a single run with the other runs that are audited: they veto its claims, too."""
 
     @property
     def name(self) -> str:
@@ -62,8 +64,10 @@ class Audited:
 
     @property
     def verdicts(self) -> tuple[Verdict, ...]:
-        """The claims of a single run, judged by what this audit found."""
-        return auditing.judge_claims(self.runs[0], self.audit.findings) if len(self.runs) == 1 else ()
+        """The claims of a single run, judged by what was found in it and in its comparison with others."""
+        if len(self.runs) > 1:
+            return ()
+        return auditing.judge_claims(self.runs[0], (*self.audit.findings, *self.compared))
 
 
 @dataclass(frozen=True)
@@ -150,7 +154,7 @@ def audit_folders(folders: Sequence[Path], given: Sequence[Run] = ()) -> Report:
     broken: dict[str, tuple[str, ...]] = {}
     runs = list(given)
     for folder in folders:
-        problems = tuple(seal.problems(folder))
+        problems = tuple(seal.problems(folder, bounded=True))
         try:
             runs += [] if problems else [load(folder)]
         except GnomonError as error:
@@ -166,14 +170,20 @@ def audit_runs(runs: Sequence[Run], broken: Mapping[str, tuple[str, ...]] | None
     faults, alone = dict(broken or {}), []
     for run in distinct:
         try:
-            alone.append(Audited((run,), auditing.again(run)))
+            with raise_as_damage([run.path] if run.path else []):
+                audited = Audited((run,), auditing.again(run))
+                audited.record()  # judges its claims, which a damaged protocol may not allow
+                alone.append(audited)
         except GnomonError as error:
             faults[str(run.path or run.manifest["id"])] = (str(error),)
     grounds: dict[tuple[str, ...], list[Run]] = {}
     for item in alone:
         grounds.setdefault(item.runs[0].ground, []).append(item.runs[0])
-    across = tuple(Audited(tuple(own), side_by_side(own)) for own in grounds.values() if len(own) > 1)
-    return Report(tuple(alone), across, faults)
+    with raise_as_damage([run.path for run in distinct if run.path]):
+        across = {ground: Audited(tuple(own), side_by_side(own)) for ground, own in grounds.items() if len(own) > 1}
+    errors = {ground: tuple(f for f in item.audit.findings if f.severity == "error") for ground, item in across.items()}
+    alone = [replace(item, compared=errors.get(item.runs[0].ground, ())) for item in alone]
+    return Report(tuple(alone), tuple(across.values()), faults)
 
 
 def side_by_side(runs: Sequence[Run]) -> Audit:
@@ -199,7 +209,8 @@ def _comparable(named: Mapping[str, Run]) -> Audit:
 def with_audits(runs: Sequence[Run]) -> list[Run]:
     """Return runs with what ``gnomon audit`` finds now, and the verdicts on claims that follow.
 
-    Runs that were read back are audited again. Errors about the comparison of runs on one ground are added to each.
+    Runs that were read back are audited again. Errors about the comparison of runs on one ground are added to each, and
+    veto its claims as long as the runs are shown together.
     """
     current = [run if run.table is not None else auditing.with_audit(run) for run in runs]
     grounds: dict[tuple[str, ...], list[Run]] = {}
@@ -210,9 +221,13 @@ def with_audits(runs: Sequence[Run]) -> list[Run]:
         for ground, own in grounds.items()
         if len(own) > 1
     }
-    return [
-        replace(run, findings=tuple(dict.fromkeys((*run.findings, *errors.get(run.ground, ()))))) for run in current
-    ]
+    found = []
+    for run in current:
+        if own := errors.get(run.ground):
+            findings = tuple(dict.fromkeys((*run.findings, *own)))
+            run = replace(run, findings=findings, verdicts=auditing.judge_claims(run, findings))
+        found.append(run)
+    return found
 
 
 def _answered(run: Run) -> bool:
@@ -241,18 +256,19 @@ def _ordered(run: Run) -> dict[str, Tallies]:
 
 
 def _differing(named: Mapping[str, Run]) -> tuple[Finding, ...]:
-    """Find runs that were scored on different cases, or on a different number of rows or samples of the same."""
+    """Find runs that were scored on different cases, or on different rows or samples of the same."""
     everything = {case for run in named.values() for case in run.roster.ids}
     found = coverage(everything, {name: run.roster.ids for name, run in named.items()})
     differs = tuple(finding for finding in found if finding.id == "coverage-differs")
-    counts = {name: count_scored(run) for name, run in named.items()}
-    if differs or len(set(counts.values())) < 2:
+    runs = list(named.values())
+    if differs or have_same_coverage(runs):
         return differs
-    text = (
-        f"systems were scored on different parts of the same cases: {', '.join(f'{n} {c}' for n, c in counts.items())}"
-    )
+    counts = ", ".join(f"{name} {count_scored(run)}" for name, run in named.items())
+    text = f"systems were scored on different parts of the same cases: {counts}"
+    if cases := find_differing_cases(runs):
+        text += f"; they differ in {some(cases, show=3)}"
     remedy = "their scores are not comparable: complete the runs, or read the comparison on common cases"
-    return (Finding("coverage-differs", "error", "cases", text, remedy, COMPARING),)
+    return (Finding("coverage-differs", "error", "cases", text, remedy),)
 
 
 def _against_trivial(audit: Audit, named: Mapping[str, Run]) -> Audit:
@@ -261,7 +277,8 @@ def _against_trivial(audit: Audit, named: Mapping[str, Run]) -> Audit:
     plain = {name for name, run in named.items() if auditing.trivial(run)}
     if len(plain) == len(named):
         return audit.skip("trivial-baselines", "every run is a trivial baseline")
-    most = int(first.manifest["protocol"]["settings"].get(HEADLINES, 1))
+    declared = int(first.manifest["protocol"]["settings"].get(HEADLINES, 1))
+    most = len(first.chosen) if first.chosen and declared > 1 else declared
     findings: list[Finding] = []
     for headline in first.measures[: most if plain else 1]:
         scores = {name: found.value for name, run in named.items() if (found := run.find(headline.name)) is not None}

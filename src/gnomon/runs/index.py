@@ -3,30 +3,37 @@
 The index is a SQLite file beside the runs, made from their manifests alone. It holds nothing that the directories do
 not hold: it is brought up to date whenever it is used (a run whose seal has changed is read again, one that is gone is
 dropped), and where it is missing, damaged or cannot be written it is made anew, in memory if need be.
+
+The folder may have come from somebody else. An index that is a link, or holds anything but the one table of this
+module, is not used; of a manifest a bounded part is read, and only what is listed is taken from it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import os
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from gnomon.core.errors import GnomonError, InputError, IntegrityError
 from gnomon.core.table import Cell, Column
-from gnomon.intake.limits import DEFAULT, Limits
 
-if TYPE_CHECKING:
-    from gnomon.core.measure import Direction
-
+Direction = Literal["up", "down", ""]
+"""As :data:`gnomon.core.measure.Direction`, which is slow to import."""
+SCHEMA = "gnomon.run/1"
+"""The schema of the run directories that this version writes and reads; ``schema`` in their manifest."""
 NAME = ".index.sqlite"
-VERSION = 3
+VERSION = 5
+LARGEST = 16 << 20
+"""Bytes of a manifest that is listed."""
+LONGEST_TEXT = 4096
+"""Characters of a name in a manifest that is listed."""
 COLUMNS = {
     "name": "TEXT PRIMARY KEY",
     "stamp": "TEXT",
@@ -38,7 +45,7 @@ COLUMNS = {
     "ground": "TEXT",
     "started": "TEXT",
     "headline": "TEXT",
-    "measure": "TEXT",
+    "direction": "TEXT",
     "value": "REAL",
     "low": "REAL",
     "high": "REAL",
@@ -51,6 +58,22 @@ COLUMNS = {
     "cells_done": "INTEGER",
     "cells_total": "INTEGER",
 }
+
+
+_TABLE = f"CREATE TABLE runs ({', '.join(f'{name} {kind}' for name, kind in COLUMNS.items())})"
+
+
+class OtherVersionError(IntegrityError):
+    """A run whose directory has another schema than this version reads."""
+
+
+def check_schema(found: object, where: str) -> None:
+    """Refuse the schema of a run that another version of gnomon wrote."""
+    if found != SCHEMA:
+        raise OtherVersionError(
+            f"{where}: another version of gnomon wrote this run: schema {str(found)[:80]!r}, expected {SCHEMA!r}; read "
+            "it with that version, or score its data again with this one"
+        )
 
 
 @dataclass(frozen=True)
@@ -67,8 +90,8 @@ class Entry:
     """What runs must share to be compared, beside their data: the protocol with all that it settles, and the plan."""
     started: str
     headline: str
-    measure: str
-    """The record of the headline's measure as JSON, empty where the manifest has none; see :meth:`direction`."""
+    direction: Direction | None
+    """Which values of the headline are better; None where the manifest does not say."""
     value: float | None
     low: float | None
     high: float | None
@@ -81,13 +104,6 @@ class Entry:
     complete: bool
     cells_done: int | None
     cells_total: int | None
-
-    def direction(self) -> Direction | None:
-        """Return which values of the headline are better; None where its measure is not installed.
-
-        Loads the registered measures on first use, so that a list that does not ask for it stays fast.
-        """
-        return _direction(self.measure) if self.measure else None
 
     def cell(self) -> tuple[Cell, Column]:
         """Return the headline as tables show it."""
@@ -116,6 +132,8 @@ class Index:
             raise InputError(f"{self.folder}: no such folder of runs; give one with --runs DIR")
         self.database = self._open()
         self.unreadable: dict[str, str] = {}
+        self.other_versions: dict[str, str] = {}
+        """Why runs of another schema are not read, by name."""
         self.update()
 
     def update(self) -> None:
@@ -153,6 +171,8 @@ class Index:
         path = self.folder / NAME
         for _ in range(2):
             try:
+                if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+                    return _connect(":memory:")
                 return _connect(path)
             except sqlite3.DatabaseError:  # damaged, or of another version: it can be made anew
                 with contextlib.suppress(OSError):
@@ -162,10 +182,16 @@ class Index:
     def _row(self, name: str, stamp: str) -> tuple[Any, ...] | None:
         try:
             entry = read_entry(self.folder / name)
+        except OtherVersionError as error:
+            self.other_versions[name] = str(error)
+            return None
         except GnomonError as error:
             self.unreadable[name] = f"{type(error).__name__}: {error}"
             return None
         return (name, stamp, *(getattr(entry, column) for column in COLUMNS if column not in ("name", "stamp")))
+
+
+Name = Annotated[str, msgspec.Meta(max_length=LONGEST_TEXT)]
 
 
 class _Cells(msgspec.Struct):
@@ -175,12 +201,12 @@ class _Cells(msgspec.Struct):
 
 class _Shown(msgspec.Struct):
     factor: float = 1.0
-    unit: str = ""
+    unit: Name = ""
     digits: Annotated[int, msgspec.Meta(ge=0, le=12)] = 3
 
 
 class _Summary(msgspec.Struct):
-    headline: str
+    headline: Name
     value: float | None
     low: float | None
     high: float | None
@@ -188,55 +214,69 @@ class _Summary(msgspec.Struct):
     groups: int
     complete: bool
     cells: _Cells | None = None
+    direction: Direction | None = None
     shown: _Shown = msgspec.field(default_factory=_Shown)
 
 
 class _Protocol(msgspec.Struct):
-    name: str
-    version: str | int
-    variant: str
-    measures: list[msgspec.Raw] = msgspec.field(default_factory=list)
-    """Records; the first is that of the headline."""
+    name: Name
+    version: Name | int
+    variant: Name
 
 
 class _Plan(msgspec.Struct):
-    method: str
+    method: Name
     level: float
     resamples: int
     seed: int
 
 
 class _Time(msgspec.Struct):
-    started: str
+    started: Name
+
+
+class _Versioned(msgspec.Struct):
+    schema: Name
 
 
 class _Manifest(msgspec.Struct):
-    suite: str
-    system: str
+    suite: Name
+    system: Name
     protocol: _Protocol
-    protocol_fingerprint: str
-    data_fingerprint: str
+    protocol_fingerprint: Name
+    data_fingerprint: Name
     plan: _Plan
     time: _Time
     summary: _Summary
 
 
-class _Record(msgspec.Struct):
-    type: str
-    family: str
-    parameters: dict[str, Any]
-
-
-def read_entry(folder: Path, limits: Limits = DEFAULT) -> Entry:
+def read_entry(folder: Path) -> Entry:
     """Return what the index knows of a run, from its manifest alone."""
-    from gnomon.intake.documents import read_bytes
+    return entry_of(folder.name, read_manifest(folder), f"{folder / 'manifest.json'}")
 
-    return entry_of(folder.name, read_bytes(folder / "manifest.json", limits), f"{folder / 'manifest.json'}")
+
+def read_manifest(folder: str | os.PathLike[str]) -> bytes:
+    """Return the bytes of the manifest of a run directory: of a regular file of bounded size, and of no link."""
+    path = os.path.join(folder, "manifest.json")
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}): expected a plain file") from error
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            raise InputError(f"{path}: is no plain file; it is not read")
+        if found.st_size > LARGEST:
+            raise InputError(f"{path}: too large: {found.st_size} bytes, expected at most {LARGEST}")
+        return os.read(handle, found.st_size)
+    finally:
+        os.close(handle)
 
 
 def entry_of(name: str, data: bytes, where: str) -> Entry:
     """Return what the index knows of a run from the bytes of its manifest; only what is listed is taken from them."""
     try:
+        check_schema(msgspec.json.decode(data, type=_Versioned).schema, where)
         manifest = msgspec.json.decode(data, type=_Manifest)
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         raise IntegrityError(f"{where}: not the manifest of a run ({error})") from error
@@ -251,7 +291,7 @@ def entry_of(name: str, data: bytes, where: str) -> Entry:
         ground=f"{manifest.protocol_fingerprint} {' '.join(map(str, msgspec.structs.astuple(manifest.plan)))}",
         started=manifest.time.started,
         headline=summary.headline,
-        measure=bytes(protocol.measures[0]).decode() if protocol.measures else "",
+        direction=summary.direction,
         value=summary.value,
         low=summary.low,
         high=summary.high,
@@ -266,26 +306,18 @@ def entry_of(name: str, data: bytes, where: str) -> Entry:
     )
 
 
-@functools.lru_cache(maxsize=1024)
-def _direction(record: str) -> Direction | None:
-    """Return the direction of a measure from its record; None where nothing installed has this record."""
-    from gnomon.core import registry
-
-    try:
-        return registry.measure(msgspec.structs.asdict(msgspec.json.decode(record, type=_Record))).direction
-    except (GnomonError, msgspec.MsgspecError, TypeError, ValueError, RecursionError):
-        return None
-
-
 def _connect(path: str | Path) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=10)
     try:
         (version,) = database.execute("PRAGMA user_version").fetchone()
         if version not in (0, VERSION):
             raise sqlite3.DatabaseError(f"version {version}")
-        columns = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
         with database:
-            database.execute(f"CREATE TABLE IF NOT EXISTS runs ({columns})")
+            held = database.execute("SELECT type, sql FROM sqlite_master WHERE sql IS NOT NULL LIMIT 2").fetchall()
+            if not held:
+                database.execute(_TABLE)
+            elif held != [("table", _TABLE)]:  # a view, for example, that never ends
+                raise sqlite3.DatabaseError("other tables")
             database.execute(f"PRAGMA user_version = {VERSION}")
             database.execute("SELECT name, stamp, cells_total FROM runs LIMIT 1")
     except sqlite3.Error:

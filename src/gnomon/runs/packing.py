@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import io
-import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+import msgspec
 import numpy as np
 
 from gnomon.core.canonical import encode
-from gnomon.core.errors import GnomonError, IntegrityError
+from gnomon.core.errors import GnomonError, InputError, IntegrityError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Field, Tallies
 from gnomon.intake.arrays import read_npz
-from gnomon.intake.limits import DEFAULT, Limits
+from gnomon.intake.documents import count_parsed_bytes, parse_json
+from gnomon.intake.limits import RUN, Limits
+from gnomon.runs.index import Name
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 NOTHING = b"PK\5\6" + bytes(18)
@@ -52,7 +54,7 @@ def unpack_tallies(arrays: Mapping[str, Array]) -> dict[str, Tallies]:
     tallies = {}
     for family, meta, part in _families(arrays):
         layout = tuple(Field(name, tuple(axes), kind, unit) for name, axes, kind, unit in meta["layout"])
-        tallies[family] = Tallies(layout, meta["axes"], part)
+        tallies[family] = Tallies(layout, _labels(meta["axes"], family), part)
     return tallies
 
 
@@ -73,15 +75,25 @@ def unpack_ledgers(arrays: Mapping[str, Array]) -> dict[str, Ledger]:
     ledgers = {}
     for family, meta, part in _families(arrays):
         columns = {name.removeprefix("column."): _wide(array) for name, array in part.items() if name != "case"}
-        ledgers[family] = Ledger(_wide(part["case"]), columns, meta["labels"])
+        ledgers[family] = Ledger(_wide(part["case"]), columns, _labels(meta["labels"], family))
     return ledgers
 
 
-def read_packed(path: Path, limits: Limits = DEFAULT) -> dict[str, Array]:
-    """Read an npz of a run directory."""
+def read_packed(path: Path, limits: Limits = RUN) -> dict[str, Array]:
+    """Read an npz of a run directory, whose arrays keep the limits also once they are widened."""
     if path.is_file() and path.stat().st_size == len(NOTHING) and path.read_bytes() == NOTHING:
         return {}
-    return read_npz(path, limits=limits)
+    arrays = read_npz(path, limits=limits)
+    limits.raised().check_decoded(path, count_wide_bytes(arrays))
+    return arrays
+
+
+def count_wide_bytes(arrays: Mapping[str, Array]) -> int:
+    """Return what stored arrays take as tallies or ledgers: eight bytes a number, and descriptions once parsed."""
+    return sum(
+        count_parsed_bytes(array.tobytes()) if name.endswith(".meta") else 8 * array.size
+        for name, array in arrays.items()
+    )
 
 
 def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], dict[str, Array]]]:
@@ -99,15 +111,23 @@ def _families(arrays: Mapping[str, Array]) -> list[tuple[str, dict[str, Any], di
     return out
 
 
-def from_text(meta: Array, family: str) -> dict[str, Any]:
+def from_text(meta: Array, family: str, limits: Limits = RUN) -> dict[str, Any]:
     """Return what :func:`as_text` stored; `family` is what it describes."""
     try:
-        parsed: Any = json.loads(meta.tobytes())
-    except (ValueError, RecursionError) as error:
-        raise IntegrityError(f"the description of {family!r} in a run's npz is damaged") from error
+        parsed, _ = parse_json(meta.tobytes(), f"the description of {family!r}", limits=limits)
+    except InputError as error:
+        raise IntegrityError(f"the description of {family!r} in a run's npz is damaged: {error}") from error
     if not isinstance(parsed, dict):
         raise IntegrityError(f"the description of {family!r} in a run's npz is not an object")
     return parsed
+
+
+def _labels(held: Any, family: str) -> dict[str, tuple[str, ...]]:
+    """Return the labels of axes or columns by name, which are texts of a bounded length."""
+    try:
+        return msgspec.convert(held, dict[Name, tuple[Name, ...]])
+    except msgspec.ValidationError as error:
+        raise IntegrityError(f"the labels of {family!r} in a run's npz are damaged: {error}") from error
 
 
 def _check_names(*names: str) -> None:

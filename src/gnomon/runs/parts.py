@@ -14,12 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from gnomon.core.cases import Roster
 from gnomon.core.errors import GnomonError, InputError, IntegrityError, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.intake.arrays import read_npz
+from gnomon.intake.limits import DEFAULT
 from gnomon.runs.packing import (
     as_text,
     from_text,
@@ -51,12 +53,24 @@ class Part:
         Its cases, and what was tallied of them.
     facts
         Plain data of the suite, such as counts of rows, classes and digests of what was read.
+    table
+        The predictions, as a run keeps them. Of a shard the fingerprint is stored, not the table.
+    ids
+        Ids that may be in one shard only. Of a shard their hashes are stored.
+    files
+        Further files, by name, that are stored beside the part, such as snapshots.
+    tables
+        Tables by key, where several evaluations are made of one chunk; ``facts[key]`` holds the facts of each.
     """
 
     roster: Roster
     tallies: Mapping[str, Tallies]
     ledgers: Mapping[str, Ledger] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
+    table: pa.Table | None = None
+    ids: pa.Array | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    tables: Mapping[str, pa.Table] = field(default_factory=dict)
 
 
 def write(part: Part, folder: Path) -> None:
@@ -77,7 +91,7 @@ def write(part: Part, folder: Path) -> None:
 def read(folder: Path) -> Part:
     """Read a part."""
     held = read_npz(folder / FILE)
-    about = from_text(held.get(ABOUT, NONE), ABOUT)
+    about = from_text(held.get(ABOUT, NONE), ABOUT, DEFAULT)
     try:
         who = about["roster"]
         tags = {name: tuple(values) for name, values in who["tags"].items()}

@@ -81,6 +81,8 @@ def _best(measure: Measure, runs: Sequence[Run]) -> tuple[str, tuple[str, ...]]:
         return "", ()
     if any((score := run.find(measure.name)) is None or score.value is None for run in runs):
         return "", ("none is marked: not every system has a score",)
+    if not measure.computable:
+        return "", ("none is marked: this metric is your own, and its class was not loaded",)
     try:
         contest = Contest(runs)
         winner = contest.winner(measure)
@@ -125,7 +127,7 @@ def gap(table: Table) -> View | None:
 
 def case_scores(run: Run, measure: Measure) -> dict[str, float]:
     """Return the score of every case by itself, in the unit that tables show; cases without one are left out."""
-    if isinstance(measure, LedgerMeasure) or measure.family not in run.tallies:
+    if isinstance(measure, LedgerMeasure) or not measure.computable or measure.family not in run.tallies:
         return {}
     tallies = run.tallies[measure.family]
     if tallies.n_cases != len(run.roster):
@@ -210,14 +212,13 @@ def worst(runs: Sequence[Run]) -> Table | None:
     systems, apart = list(found[0][1]), any(case != group for case, group in groups.items())
     rows: list[tuple[float, str, dict[str, Cell]]] = []
     for measure, scores in found:
-        sign = 1.0 if measure.direction == "up" else -1.0
         cases = dict.fromkeys(case for own in scores.values() for case in own)
         for case in cases:
             own = [scores[name][case] for name in systems if case in scores[name]]
             cells = {"case": Cell(case), **({"group": Cell(groups[case])} if apart else {})}
             cells |= {"measure": Cell(titled(measure))} if several else {}
             cells |= {f"system:{name}": _score(scores[name].get(case)) for name in systems}
-            rows.append((sign * math.fsum(own) / len(own), case, cells))
+            rows.append((-measure.loss(math.fsum(own) / len(own)), case, cells))
     rows.sort(key=lambda item: item[:2])
     first = column(found[0][0])
     columns = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -16,10 +17,35 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from gnomon.intake.sources import Source
+from gnomon.runs.seal import hash_file
+
 DEPENDENCIES = ("numpy", "scipy", "numba", "pyarrow", "msgspec", "click", "rich", "torch", "scikit-learn")
 
 PATIENCE = 10.0
 """Seconds that git has for its answers."""
+MOST_FILTERS, MOST_PATHS = 100, 1000
+"""How many filters are switched off, and of how many changed files it is asked whether they have one."""
+QUIET_GIT = ("core.fsmonitor=", f"core.hooksPath={os.devnull}")
+QUIET_GIT_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",  # the index is not written, so that there is no event for a hook
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_TERMINAL_PROMPT": "0",
+}
+
+
+def describe_input(source: Source) -> dict[str, Any]:
+    """Return what a manifest records of a table that was scored: its file, or nothing of what was in memory."""
+    if not isinstance(source.content, (str, os.PathLike)):
+        return {"name": source.name, "path": None, "bytes": None, "sha256": None}
+    path = Path(source.content)
+    return {
+        "name": source.name,
+        "path": os.fspath(path),
+        "bytes": path.stat().st_size,
+        "sha256": hash_file(path),
+    }
 
 
 def collect() -> dict[str, Any]:
@@ -42,17 +68,46 @@ def git_state(folder: Path) -> dict[str, Any] | None:
     """Return commit and dirty flag of the checkout that holds a folder, or ``None`` where there is none.
 
     A package installed into an environment inside somebody's checkout is not part of that checkout: only
-    folders that the repository tracks count.
+    folders that the repository tracks count. The flag is ``None`` where it is unknown: git did not answer in time, or
+    only a program that the repository names could tell (see :func:`_is_dirty`).
     """
-    questions = ["rev-parse", "HEAD"], ["ls-files", "--", "."], ["status", "--porcelain", "--untracked-files=no"]
+    questions = ["rev-parse", "HEAD"], ["ls-files", "--", "."], ["config", "--list", "--name-only", "-z"]
     until = time.monotonic() + PATIENCE
     with contextlib.ExitStack() as asked:  # all at once; what is not waited for is ended
         answers = [_git(folder, question, asked) for question in questions]
-        commit, tracked = (answer(until) for answer in answers[:2])
+        commit, tracked, settings = (answer(until) for answer in answers)
         if not commit or not tracked:
             return None
-        changes = answers[2](until)
-    return {"commit": commit.strip(), "dirty": None if changes is None else bool(changes.strip())}
+        dirty = None if settings is None else _is_dirty(folder, settings.split("\0"), asked, until)
+    return {"commit": commit.strip(), "dirty": dirty}
+
+
+def _is_dirty(folder: Path, settings: list[str], asked: contextlib.ExitStack, until: float) -> bool | None:
+    """Say whether a tracked file differs from the commit; None where that is unknown.
+
+    To compare a file that has a filter, git runs the program that the configuration names (``filter.NAME.clean``). All
+    filters are switched off, so that a file with a filter may differ although it was not changed. Submodules are not
+    looked into: git does so with their own configuration, in which nothing can be switched off from here.
+    """
+    filters = {key[len("filter.") :].rpartition(".")[0] for key in settings if key.startswith("filter.")}
+    if len(filters) > MOST_FILTERS or any("=" in name for name in filters):  # -c NAME=VALUE cannot name it
+        return None
+    off = [f"filter.{name}.{key}" for name in filters for key in ("clean=", "process=", "required=false")]
+    question = ["status", "--porcelain", "-z", "--untracked-files=no", "--ignore-submodules=dirty"]
+    changes = _git(folder, question, asked, off)(until)
+    if changes is None:
+        return None
+    changed = [(entry[:2], entry[3:]) for entry in changes.split("\0") if entry]
+    if not changed:
+        has_submodules = any(key.startswith("submodule.") and key.count(".") > 1 for key in settings)
+        return None if has_submodules else False
+    if not filters or any(state != " M" for state, _ in changed):
+        return True
+    root = _git(folder, ["rev-parse", "--show-toplevel"], asked)(until)
+    question = ["check-attr", "-z", "filter", "--", *(path for _, path in changed[:MOST_PATHS])]
+    said = _git(Path(root[:-1]), question, asked)(until) if root else None
+    without_filter = said is not None and any(value in ("unspecified", "unset") for value in said.split("\0")[2::3])
+    return True if without_filter else None
 
 
 def cpu_name() -> str:
@@ -115,11 +170,29 @@ def _source() -> dict[str, Any] | None:
     return git_state(Path(__file__).parent)
 
 
-def _git(folder: Path, question: Sequence[str], asked: contextlib.ExitStack) -> Callable[[float], str | None]:
-    """Ask git something; return what waits for its answer, until a time: None where it cannot or does not answer."""
-    command = ["git", "-C", str(folder), *question]
+def _git(
+    folder: Path, question: Sequence[str], asked: contextlib.ExitStack, settings: Sequence[str] = ()
+) -> Callable[[float], str | None]:
+    """Ask git something; return what waits for its answer, until a time: None where it cannot or does not answer.
+
+    Nothing that a repository configures is run: no file system monitor, no hook, no pager, and no transport, which git
+    would start to fetch objects that are missing here.
+    """
+    program = shutil.which("git")
+    if program is None or not os.path.isabs(program):  # a relative one would be that of the working folder
+        return lambda _: None
+    options = [part for setting in (*QUIET_GIT, *settings) for part in ("-c", setting)]
+    command = [program, "--no-pager", "-C", str(folder), *options, *question]
     try:
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)  # noqa: S603
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            encoding="utf-8",
+            errors="surrogateescape",
+            env={**os.environ, **QUIET_GIT_ENVIRONMENT},
+        )
     except OSError:
         return lambda _: None
     asked.enter_context(process)

@@ -16,8 +16,8 @@ import pyarrow as pa
 from gnomon.core.errors import GnomonError, IntegrityError
 from gnomon.core.samples import Samples
 from gnomon.core.tallies import Array
-from gnomon.intake.columnar import read_parquet
-from gnomon.intake.limits import DEFAULT
+from gnomon.intake.columnar import read_parquet, read_schema
+from gnomon.intake.limits import RUN
 from gnomon.intake.writing import write_table
 
 NAME = "samples.parquet"
@@ -39,7 +39,10 @@ def read(folder: Path) -> Samples | None:
     path = folder / NAME
     if not path.is_file():
         return None
-    found = read_parquet(path, columns=None, limits=DEFAULT)
+    _, rows = read_schema(path, RUN.raised())
+    if rows > MOST_STORED:
+        raise IntegrityError(f"{path}: {rows} samples, but a run stores at most {MOST_STORED}; make the run again")
+    found = read_parquet(path, columns=None, limits=RUN.raised())
     try:
         ids, cases, parts, digests = (_texts(found[name]) for name in TEXTS)
         tags = {n.removeprefix(TAG): _texts(found[n]) for n in found.column_names if n.startswith(TAG)}

@@ -67,7 +67,7 @@ class Search:
         value = arm.value(self.measure)
         if value is None:
             raise InputError(f"{arm.name} has no {self.measure.name}")
-        return float(f"{-value if self.measure.direction == 'up' else value:.9g}")  # rounding decides nothing
+        return self.measure.loss(value)
 
 
 def items(search: Search) -> tuple[list[Table | View], list[Finding]]:

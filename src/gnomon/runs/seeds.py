@@ -105,12 +105,11 @@ def _groups(systems: Mapping[str, Mapping[int, Run]], measure: Measure) -> dict[
 
 
 def _ordered(made: Mapping[str, Crossed], measure: Measure) -> list[str]:
-    """Return systems by falling mean (rising where lower is better); undefined last."""
-    sign = -1.0 if measure.direction == "up" else 1.0
+    """Return systems by mean, the best first; undefined last."""
 
     def key(system: str) -> tuple[bool, float]:
         value = made[system].value
-        return value is None, float(f"{sign * (value or 0.0):.9g}")
+        return value is None, 0.0 if value is None else measure.loss(value)
 
     return sorted(made, key=key)
 

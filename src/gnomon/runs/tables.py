@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from gnomon.core.errors import plural, some
+import numpy as np
+
+from gnomon.core.errors import counted, plural, some
+from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, printed_name
-from gnomon.core.table import Cell, Column, Table
+from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.tallies import Array
 from gnomon.inference.scoring import WHOLE, Score
+from gnomon.intake import unread
 from gnomon.runs.run import Run
 
+_SETTINGS = re.compile(r"(_present|_listed|_fixed)?(@.*)?$")
+"""What the end of a metric's name says of its settings: the class set, and the rule of matching."""
 MOST_INFO = 3
 """Findings for information only that a table spells out."""
+
+NO_BETTER = "a signed error, 0 is best, neither higher nor lower is better"
 
 
 def cell(score: Score | None, measure: Measure | None = None) -> Cell:
@@ -56,10 +66,10 @@ def leaderboard(
 ) -> Table:
     """One row per system: how many units and groups, and the asked measures with their intervals.
 
-    Coverage, findings and claims stand under it, unless `evidence` says that another table has them.
+    Coverage, findings and claims stand under it, unless `evidence` says that another table has them. The table that has
+    them is the first one: where ``--metrics`` chose metrics, it shows these, and `names` are its default.
     """
-    by_name = {measure.name: measure for measure in runs[0].measures}
-    chosen = [by_name[key] for key in names if key in by_name]
+    chosen = find_metrics(runs[0], runs[0].chosen if evidence and runs[0].chosen else names)
     level = runs[0].roster.level
     columns = (
         Column("system", "system"),
@@ -70,6 +80,18 @@ def leaderboard(
     rows = [_row(run, chosen) for run in ranked(runs)]
     title = (title or f"{runs[0].suite}: scores") + part_of(runs[0])
     return Table(name, title, columns, tuple(rows), notes(runs, chosen, evidence))
+
+
+def find_metrics(run: Run, names: Sequence[str]) -> list[Measure]:
+    """Return the metrics of these names, in their order, without names that a run does not have.
+
+    A name may leave out the class set and the rule of matching: ``macro_f1`` also stands for ``macro_f1_present``,
+    ``box_macro_f1`` for ``box_macro_f1@0.25:max-cardinality``.
+    """
+    full = {measure.name: measure for measure in run.measures}
+    short = {_SETTINGS.sub("", measure.name): measure for measure in reversed(run.measures)}
+    known = {**short, **full}
+    return [known[name] for name in names if name in known]
 
 
 def part_of(run: Run) -> str:
@@ -111,7 +133,7 @@ def by_measure(runs: Sequence[Run], names: Sequence[str], *, name: str, title: s
     rows = tuple(
         {
             "measure": Cell(titled(measure)),
-            "better": Cell({"up": "higher", "down": "lower"}[measure.direction]),
+            "better": Cell({"up": "higher", "down": "lower", "": "0 is best"}[measure.direction]),
             **{f"system:{run.system}": _short(cell(run.find(measure.name), measure)) for run in ordered},
         }
         for measure in chosen
@@ -131,14 +153,13 @@ def _short(found: Cell) -> Cell:
 
 
 def ranked(runs: Sequence[Run]) -> list[Run]:
-    """Return runs by falling headline score (rising where lower is better); undefined last."""
+    """Return runs by headline score, the best first; undefined last."""
     headline = runs[0].measures[0]
-    sign = -1.0 if headline.direction == "up" else 1.0
 
     def key(run: Run) -> tuple[bool, float]:
         score = run.find(headline.name)
         value = None if score is None else score.value
-        return value is None, float(f"{sign * (value or 0.0):.9g}")  # rounding decides nothing
+        return value is None, 0.0 if value is None else headline.loss(value)
 
     return sorted(runs, key=key)
 
@@ -148,7 +169,14 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
     found = list(dict.fromkeys(s.slice for run in runs for s in run.scores if s.slice != WHOLE))
     if not found:
         return None
-    chosen = [measure for measure in runs[0].measures if measure.name in names]
+    chosen = find_metrics(runs[0], runs[0].chosen or names)
+    columns = (
+        Column("slice", "slice"),
+        Column("system", "system"),
+        Column("n", "n", "count"),
+        Column("groups", plural(runs[0].roster.level), "count"),
+        *(column(measure) for measure in chosen),
+    )
     rows: list[dict[str, Cell]] = []
     for part in found:
         for run in ranked(runs):
@@ -164,16 +192,115 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
                     **{m.name: cell(scores[m.name], m) for m in chosen},
                 }
             )
-    columns = (
-        Column("slice", "slice"),
-        Column("system", "system"),
-        Column("n", "n", "count"),
-        Column("groups", plural(runs[0].roster.level), "count"),
-        *(column(measure) for measure in chosen),
-    )
-    shown = [s for run in runs for s in run.scores if s.slice != WHOLE and s.name in names]
-    remarks = interval_notes(runs[0], shown)
+    shown = [score for run in runs for score in run.scores if score.slice != WHOLE and score.name in rows[0]]
+    remarks = (*_slice_class_sets(chosen), *interval_notes(runs[0], shown))
     return Table("slices", f"{runs[0].suite}: by slice", columns, tuple(rows), remarks)
+
+
+@dataclass(frozen=True)
+class ByLabel:
+    """A column of :func:`by_label`: a metric that every label (class, joint) has one of."""
+
+    column: Column
+    metric: Callable[[str], str]
+    """Name of the metric of a label."""
+    counts: bool = False
+    """Whether it counts how many there are of a label; else the first column does."""
+
+
+def by_label(
+    runs: Sequence[Run],
+    labels: Sequence[str],
+    shown: Sequence[ByLabel],
+    *,
+    name: str,
+    title: str,
+    of: str = "class",
+    support: str = "",
+    system_first: bool = False,
+) -> Table:
+    """Scores of single labels: a row per label and system; with one metric a row per label, a column per system.
+
+    ``support`` titles a column that says how many there are of a label; ``system_first`` puts the rows of one system
+    together, and names the system even where there is one.
+    """
+    wide = len(shown) == 1 and not system_first
+    known = {measure.name: measure for run in runs for measure in run.measures}
+    found = {(run.system, name): run.find(name) for run in runs for one in shown for name in map(one.metric, labels)}
+
+    def score_cell(run: Run, label: str, one: ByLabel) -> Cell:
+        return cell(found[run.system, one.metric(label)], known.get(one.metric(label)))
+
+    def count(run: Run, label: str) -> dict[str, Cell]:
+        one = next((one for one in shown if one.counts), shown[0])
+        score = found[run.system, one.metric(label)]
+        return {"support": Cell(score.n if score else 0)} if support else {}
+
+    label_column, system_column = Column(of, of), Column("system", "system")
+    support_column = (Column("support", support, "count"),) if support else ()
+    if wide:
+        (one,) = shown
+        heading = f"{one.column.title} " if one.column.title else ""
+        titled = (replace(one.column, key=f"system:{run.system}", title=f"{heading}{run.system}") for run in runs)
+        columns = (label_column, *support_column, *titled)
+        rows = [
+            {of: Cell(label), **count(runs[0], label)}
+            | {f"system:{run.system}": score_cell(run, label, one) for run in runs}
+            for label in labels
+        ]
+    else:
+        named = system_first or len(runs) > 1
+        order = [(run, label) for run in runs for label in labels]
+        if not system_first:
+            order = [(run, label) for label in labels for run in runs]
+        heads = (label_column, *((system_column,) if named else ()))
+        columns = (*(heads[::-1] if system_first else heads), *support_column, *(one.column for one in shown))
+        rows = [
+            {of: Cell(label), **({"system": Cell(run.system)} if named else {}), **count(run, label)}
+            | {one.column.key: score_cell(run, label, one) for one in shown}
+            for run, label in order
+        ]
+    return Table(name, title, columns, tuple(rows), interval_notes(runs[0], found.values()))
+
+
+def count_confusions(rows: Ledger) -> tuple[tuple[str, ...], Array]:
+    """Return the labels of a row table of confusions, and counts by truth and answer; the last column is no answer."""
+    labels = tuple(rows.labels["truth"])
+    counts = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
+    np.add.at(counts, (rows.columns["truth"], rows.columns["predicted"]), rows.columns["count"])
+    return labels, counts
+
+
+def confusion(rows: Ledger | None, *, name: str, title: str, largest: int = 200) -> View | None:
+    """Return a confusion matrix as a view, of at most so many classes; ``(none)`` is the column of missing answers."""
+    if rows is None or len(rows.labels["truth"]) > largest:
+        return None
+    labels, counts = count_confusions(rows)
+    missing = bool(counts[:, -1].any())
+    data = {
+        "labels": list(labels),
+        "predicted": [*labels, *(["(none)"] if missing else [])],
+        "counts": (counts if missing else counts[:, :-1]).tolist(),
+    }
+    return View(name, title, "matrix", data)
+
+
+def _slice_class_sets(measures: Sequence[Measure]) -> list[str]:
+    """Say over which classes of a slice macro averages are taken, where these follow from the slice.
+
+    A slice is scored as a file with its rows alone would be.
+    """
+    rules = {
+        "union": "over the classes in truth or answers of the slice; one that is in its answers alone counts as 0",
+        "present": "over the classes in truth of the slice",
+    }
+    names: dict[str, list[str]] = {}
+    for measure in measures:
+        if getattr(measure, "average", "macro") == "macro" and (
+            rule := rules.get(str(getattr(measure, "classes", "")))
+        ):
+            names.setdefault(rule, []).append(measure.name)
+    return [f"{_few(own)}: {rule}" for rule, own in names.items()]
 
 
 def notes(runs: Sequence[Run], measures: Sequence[Measure], evidence: bool = True) -> tuple[str, ...]:
@@ -190,14 +317,18 @@ def notes(runs: Sequence[Run], measures: Sequence[Measure], evidence: bool = Tru
 
 
 def _findings(run: Run) -> list[str]:
-    """Return the findings of a run as lines; where many are for information only, these are counted."""
+    """Return the findings of a run as lines; where many are for information only, these are counted.
+
+    What was not read is always told: whoever misspelt a name has to see it.
+    """
     found = [f for f in run.findings if f.id != "partial-coverage"]
-    told = [f for f in found if f.severity != "info"]
-    rest = [f for f in found if f.severity == "info"]
+    told = [f for f in found if f.severity != "info" or f.id == unread.FINDING]
+    rest = [f for f in found if f not in told]
     lines = [f"{f.severity}: {f.evidence}; {f.remedy}" for f in (*told, *(rest if len(rest) <= MOST_INFO else ()))]
     if len(rest) > MOST_INFO:
         kinds = ", ".join(dict.fromkeys(f.id for f in rest))
-        lines.append(f"{len(rest)} findings for information ({kinds}): gnomon audit shows them")
+        how = "gnomon audit shows them" if run.path else "gnomon audit shows them of a run that is kept (--out)"
+        lines.append(f"{len(rest)} findings for information ({kinds}): {how}")
     return lines
 
 
@@ -248,6 +379,8 @@ def _few(names: Sequence[str]) -> str:
 
 COUNTED = ("rows", "windows", "cases", "scenes", "samples")
 """What suites count in the coverage of a run: how many the truth has, and how many were scored."""
+UNREADABLE = "unreadable"
+"""Under which suites say in the coverage what could not be read and is left out: reasons, by dataset or case."""
 
 
 def partial(run: Run) -> str:
@@ -255,7 +388,7 @@ def partial(run: Run) -> str:
     if run.complete:
         return ""
     cells: Any = run.coverage.get("cells")
-    if cells:
+    if cells and cells["missing"]:
         missing = [f"{item['cell']}: {item['why']}" for item in cells["missing"]]
         return f"partial: {cells['done']} of {cells['total']} cells; missing {some(missing, show=3, sentences=True)}"
     shards: Any = run.coverage.get("shards", {})
@@ -267,6 +400,11 @@ def partial(run: Run) -> str:
             lacking = counts.get("missing")
             named = f"; missing {some(lacking, show=3)}" if isinstance(lacking, list) and lacking else ""
             return f"partial: {counts['scored']} of {counts['truth']} {what} scored{named}"
+    unreadable: Any = run.coverage.get(UNREADABLE, {})
+    if unreadable:
+        reasons = [why for each in unreadable.values() for why in each]
+        what = f"{some(unreadable, show=3)} without {counted(len(reasons), 'part')} that cannot be read"
+        return f"partial: {what}: {some(reasons, show=1, sentences=True)}"
     return "partial"
 
 

@@ -247,6 +247,9 @@ def _aligned(family: Sequence[Run]) -> bool:
 
 
 def _shared(family: Sequence[Run]) -> list[Measure]:
-    common = set.intersection(*({measure.common for measure in run.measures} for run in family))
+    """Return the measures that all variants have: those that were chosen, else the first of the protocol."""
+    common = set.intersection(*({measure.common for measure in run.computable} for run in family))
+    found = [measure for measure in family[0].computable if measure.common in common]
+    chosen = {measure.common for run in family for measure in run.measures if measure.name in run.chosen}
     most = int(family[0].manifest["protocol"]["settings"].get(HEADLINES, SHOWN))
-    return [measure for measure in family[0].measures if measure.common in common][:most]
+    return [measure for measure in found if measure.common in chosen] if chosen else found[:most]

@@ -7,23 +7,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
 from gnomon.core.canonical import fingerprint
-from gnomon.core.errors import GnomonError, InputError
+from gnomon.core.errors import GnomonError, InputError, some
 from gnomon.core.measure import by_family
 from gnomon.core.rows import LedgerMeasure
 from gnomon.inference.scoring import Score, derive
+from gnomon.inference.scoring import slices as list_slices
+from gnomon.intake.limits import DEFAULT, RUN
 from gnomon.runs import auditing, samples, seal
-from gnomon.runs.content import table_digest
+from gnomon.runs.content import file_digest
 from gnomon.runs.directory import scores_bytes
-from gnomon.runs.run import Run, counted, load, run_id, summary
+from gnomon.runs.run import Run, counted, load, metrics_of, run_id, summary
 
 ROUNDING = 1e-9
 """Scores derived again may differ by this much where numerical libraries differ; the seal covers every byte."""
+PREDICTIONS = replace(RUN, max_decoded_bytes=DEFAULT.max_decoded_bytes)
+"""Limits of predictions, which are read some rows at a time and may be many."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ def verify(path: str | Path) -> list[Check]:
     folder = Path(path)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a run directory: no such folder")
-    sealed = seal.problems(folder)
+    sealed = seal.problems(folder, bounded=True)
     checks = [Check("seal", tuple(sealed), "every file has the content it was published with")]
     try:
         run = load(folder)
@@ -78,11 +80,7 @@ def _fingerprints(run: Run) -> tuple[list[str], str]:
 def _identities(run: Run) -> tuple[list[str], str]:
     problems = []
     for family, measure in by_family(run.measures).items():
-        tallies = run.tallies[family]
-        if tallies.n_cases != len(run.roster):
-            problems.append(f"{family}: {tallies.n_cases} tallies for {len(run.roster)} cases")
-            continue
-        problems += [f"{family}: {text}" for text in measure.identities(tallies, run.ledgers)]
+        problems += [f"{family}: {text}" for text in measure.identities(run.tallies[family], run.ledgers)]
     for rows in (measure for measure in run.measures if isinstance(measure, LedgerMeasure)):
         problems += [f"{rows.ledger}: {text}" for text in rows.identities(None, run.ledgers)]
     what = f"tallies of {len(run.roster)} cases are possible counts and agree with the ledgers"
@@ -91,7 +89,7 @@ def _identities(run: Run) -> tuple[list[str], str]:
 
 def _predictions(run: Run) -> tuple[list[str], str]:
     path = Path(run.path or "") / "predictions.parquet"
-    if table_digest(pq.read_table(path)) == run.manifest["prediction_fingerprint"]:
+    if file_digest(path, PREDICTIONS.raised()) == run.manifest["prediction_fingerprint"]:
         return [], "the stored predictions have the recorded fingerprint"
     return ["predictions.parquet does not have the recorded fingerprint"], ""
 
@@ -114,8 +112,10 @@ def _coverage(run: Run) -> tuple[list[str], str]:
     rows, cells = run.coverage.get("rows"), run.coverage.get("cells")
     skipped = (run.coverage.get("shards") or {}).get("skipped")
     whole = (not rows or rows["scored"] == rows["truth"]) and (not cells or not cells["missing"]) and not skipped
-    if rows and rows["scored"] != run.scores[0].n:
-        problems.append(f"coverage says {rows['scored']} rows scored, the tallies hold {run.scores[0].n}")
+    whole_score = run.find(metrics_of(run)[0].name)  # the first metric of a protocol rests on all rows
+    held = whole_score.n if whole_score else 0
+    if rows and rows["scored"] != held:
+        problems.append(f"coverage says {rows['scored']} rows scored, the tallies hold {held}")
     if (rows or cells) and run.complete != whole:
         problems.append(f"complete is {run.complete}, but the counts say {whole}")
     expected, stored = summary(run.scores[0], run.coverage, run.measures[0]), run.manifest["summary"]
@@ -145,13 +145,17 @@ def _headline(run: Run) -> tuple[list[str], str]:
 
 def _scores(run: Run) -> tuple[list[str], str]:
     slices = run.manifest["protocol"]["slices"]
-    again = derive(run.measures, run.tallies, run.roster, slices, run.plan, run.ledgers)
-    if len(again) != len(run.scores):
-        return [f"{len(run.scores)} scores stored, {len(again)} follow from the tallies"], ""
-    pairs = [(new, old) for new, old in zip(again, run.scores, strict=True) if new != old]
+    own = [measure.name for measure in run.measures if not measure.computable]
+    stored = [score for score in run.scores if score.name not in own]
+    expected = len(list_slices(run.roster, slices)) * len(run.computable)
+    if expected != len(stored):  # before they are derived: each takes its time
+        return [f"{len(stored)} scores stored, {expected} follow from the tallies"], ""
+    again = derive(run.computable, run.tallies, run.roster, slices, run.plan, run.ledgers)
+    pairs = [(new, old) for new, old in zip(again, stored, strict=True) if new != old]
     wrong = [text for new, old in pairs if (text := _difference(new, old))]
     rounding = " (some only to rounding: other numerical libraries)" if pairs else ""
-    return wrong, f"all {len(again)} scores follow from the tallies{rounding}"
+    unchecked = f"; not computed again: {some(own)}, metrics of the user's own" if own else ""
+    return wrong, f"all {len(again)} scores follow from the tallies{rounding}{unchecked}"
 
 
 def _difference(new: Score, old: Score) -> str:

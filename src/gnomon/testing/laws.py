@@ -196,7 +196,7 @@ def recorded(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Genera
 def silence(measure: Measure, drawn: Drawn, draw: Drawer, rng: np.random.Generator) -> str:
     """Leaving answers out, where they count as wrong, never makes a score better; an undefined score says why."""
     silenced = [(truth, draw.silenced(prediction, rng)) for truth, prediction in drawn.cases]
-    if silenced[0][1] is None:
+    if silenced[0][1] is None or not measure.direction:
         return ""
     totals = _tally(measure, silenced).total()
     before, after = value(measure, drawn.whole.total()), value(measure, totals)

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.scans import BOX_CLASSES, Boxes
-from gnomon.runs.content import table_digest
+from gnomon.runs.content import column_digest, table_digest
 from gnomon.runs.seal import hash_file
 from gnomon.suites.change import content
 from gnomon.suites.change.files import Scene, read_dataset
@@ -74,8 +74,8 @@ def test_a_scene_without_boxes_has_a_row_without_a_class():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(boxes(), st.booleans()), max_size=5))
-def test_the_fingerprint_of_scenes_is_that_of_what_is_described(tmp_path_factory, given):
-    """Shards describe scenes one by one, whole files all at once: a run must not tell them apart."""
+def test_the_fingerprint_of_scenes_is_that_of_their_columns(tmp_path_factory, given):
+    """Ids, hashes of points, and of every box the scene, the class and the numbers: columns written out here."""
     folder = tmp_path_factory.getbasetemp()
     for name in ("1", "2", "points"):
         (folder / name).write_text(name)
@@ -91,23 +91,35 @@ def test_the_fingerprint_of_scenes_is_that_of_what_is_described(tmp_path_factory
         )
         for number, (own, pointed) in enumerate(given)
     ]
-    assert content.fingerprint_of(scenes) == content.fingerprint([content.described(scene) for scene in scenes])
+    scans = f"{hash_file(folder / '1')} {hash_file(folder / '2')}"
+    expected = column_digest(
+        pa.array([f"r-{number + 2}" for number in range(len(given))], pa.string()),
+        pa.array([hash_file(folder / "points") if pointed else scans for _, pointed in given], pa.string()),
+        pa.array([f"r-{number + 2}" for number, (own, _) in enumerate(given) for _ in range(len(own))], pa.string()),
+        pa.array([BOX_CLASSES[code] for own, _ in given for code in own.codes], pa.string()),
+        pa.array(np.concatenate([np.zeros(0), *(own.geometry.ravel() for own, _ in given)])),
+    )
+    assert fingerprint_of(scenes) == expected
+
+
+def fingerprint_of(scenes):
+    return content.fingerprint([content.described(scene) for scene in scenes])
 
 
 def test_the_fingerprint_changes_with_what_is_scored(by_hand):
     low, high = (0, 0, 0), (1, 1, 1)
     data = by_hand({"a-2": [("Remove", low, high)], "a-3": [("Add", low, high)]})
     scan = data / "Data" / "a" / "a-1.npz"
-    seen = [content.fingerprint_of(read_dataset(data).scenes)]
-    assert content.fingerprint_of(read_dataset(data).scenes) == seen[0]
+    seen = [fingerprint_of(read_dataset(data).scenes)]
+    assert fingerprint_of(read_dataset(data).scenes) == seen[0]
     held, stamp = scan.read_bytes(), scan.stat().st_mtime_ns
     scan.write_bytes(held[:-1] + bytes([held[-1] ^ 1]))
     os.utime(scan, ns=(stamp, stamp + 10**9))
-    seen.append(content.fingerprint_of(read_dataset(data).scenes))
+    seen.append(fingerprint_of(read_dataset(data).scenes))
     (data / "Label" / "a-3.json").write_text('{"boxes": []}')
-    seen.append(content.fingerprint_of(read_dataset(data).scenes))
+    seen.append(fingerprint_of(read_dataset(data).scenes))
     write_points(data / "Label" / "a-3.points.npz", np.zeros(50), np.zeros(50))
-    seen.append(content.fingerprint_of(read_dataset(data).scenes))
+    seen.append(fingerprint_of(read_dataset(data).scenes))
     assert len(set(seen)) == 4
 
 

@@ -14,7 +14,8 @@ from scipy.spatial import cKDTree
 
 from gnomon.core.errors import InputError, MissingExtraError, WorkError
 from gnomon.core.seeds import generator
-from gnomon.suites.change.systems import _edgeconv, learns, make, parameters
+from gnomon.core.systems import parse
+from gnomon.suites.change.systems import SYSTEMS, _edgeconv
 from gnomon.suites.change.systems.detection import Watch
 from gnomon.suites.change.systems.dgcnn import FEATURES, Dgcnn, blocks, features, turn
 
@@ -354,9 +355,9 @@ def test_what_cannot_be_used_is_refused(torch):
     with pytest.raises(InputError, match="nothing changed in 2 training scenes"):
         replace(SMALL).fit([Scene(0, cube=False), Scene(1, cube=False)], 0)
     with pytest.raises(InputError, match="block is 0, expected more than 0"):
-        make("dgcnn@block=0")
+        SYSTEMS.make("dgcnn@block=0")
     with pytest.raises(InputError, match="skip is -1"):
-        make("dgcnn@skip=-1")
+        SYSTEMS.make("dgcnn@skip=-1")
 
 
 @pytest.mark.training
@@ -366,15 +367,15 @@ def test_a_loss_that_is_not_finite_is_refused(torch):
 
 
 def test_it_is_known_by_name_and_weights_are_no_parameter():
-    assert learns("dgcnn")
-    assert make("dgcnn@epochs=3") == Dgcnn(epochs=3)
-    assert parameters("dgcnn")["threads"] == 1
-    assert all(isinstance(value, (bool, int, float)) for value in parameters("dgcnn").values())
+    assert SYSTEMS.offers(parse("dgcnn"), "fit")
+    assert SYSTEMS.make("dgcnn@epochs=3") == Dgcnn(epochs=3)
+    assert SYSTEMS.parameters("dgcnn")["threads"] == 1
+    assert all(isinstance(value, (bool, int, float)) for value in SYSTEMS.parameters("dgcnn").values())
 
 
 def test_torch_is_loaded_only_when_needed():
     code = (
-        "import sys; from gnomon.suites.change.systems import learns, make; make('dgcnn@epochs=3'); learns('dgcnn');"
+        "import sys; from gnomon.suites.change.systems import SYSTEMS; SYSTEMS.make('dgcnn@epochs=3');"
         "sys.exit('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

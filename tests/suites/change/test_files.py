@@ -5,6 +5,7 @@ import itertools
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,9 +13,11 @@ from hypothesis import strategies as st
 from gnomon.core.errors import InputError
 from gnomon.core.scans import BOX_CLASSES
 from gnomon.intake.clouds import Cloud, write_cloud
+from gnomon.intake.unread import collecting
+from gnomon.intake.writing import write_table
 from gnomon.suites.change.files import CATEGORIES, read_dataset
 from gnomon.suites.change.labels import by_boxes, fitted, read_boxes, read_points, write_boxes, write_points
-from gnomon.suites.change.predictions import Prediction, read_predictions, write_predictions
+from gnomon.suites.change.predictions import CORNERS, Prediction, read_predictions, write_predictions
 from gnomon.suites.change.shapes import together
 
 UNIT = np.array(list(itertools.product((0.0, 1.0), repeat=3)))
@@ -103,9 +106,54 @@ def test_other_names_and_formats(root):
     data = read_dataset(root)
     assert [scene.comparison.name for scene in data] == ["001-2.PCD", "001-3.ply", "b-2-6.pcd"]
     assert data.notes == (
-        "3 files in Data are no scans: '001-3.jpg', 'copy.pcd', 'readme.txt'",
-        "2 files in Label are no labels: 'a.json', 'notes.md'",
+        "3 entries of Data are no scans (ROOM/ROOM-N.pcd): '001/001-3.jpg', '001/copy.pcd', 'readme.txt'",
+        "2 files in Label are no labels (ROOM-N.json): 'a.json', 'notes.md'",
     )
+
+
+def test_misnamed_scans_and_rooms_without_any_are_named(root):
+    """A scan and its label under another name are a scene less, of which nothing else would tell."""
+    (root / "Data/001/001-3.pcd").rename(root / "Data/001/001_3.pcd")
+    (root / "Label/001-3.json").rename(root / "Label/001_3.json")
+    (root / "Data/099").mkdir()
+    (root / "Data/b-2/deep").mkdir()
+    write_cloud(root / "Data/loose.pcd", SCAN)
+    (root / "Data/.DS_Store").write_text("x")
+    data = read_dataset(root)
+    assert [scene.id for scene in data] == ["001-2", "b-2-6"]
+    assert data.notes == (
+        "3 entries of Data are no scans (ROOM/ROOM-N.pcd): '001/001_3.pcd', 'b-2/deep/', 'loose.pcd'",
+        "1 room has no scan: '099'",
+        "1 file in Label is no label (ROOM-N.json): '001_3.json'",
+    )
+
+
+@pytest.mark.parametrize("name", ["score", "confidence", "probability", "prob"])
+@pytest.mark.parametrize("form", ["json", "csv", "parquet"])
+def test_a_score_has_four_names(tmp_path, name, form):
+    path = tmp_path / f"mine.{form}"
+    if form == "json":
+        entry = {"class": "Add", "min": [0, 0, 0], "max": [1, 1, 1], name: 0.25}
+        path.write_text(json.dumps({"scenes": [{"scene": "001-3", "boxes": [entry]}]}))
+    else:
+        row = {"scene": "001-3", "class": "Add", **dict(zip(CORNERS, (0.0, 0.0, 0.0, 1.0, 1.0, 1.0), strict=True))}
+        write_table(pa.Table.from_pylist([{**row, name: 0.25}]), path)
+    with collecting() as notes:
+        assert read_predictions(path)["001-3"].boxes.scores.tolist() == [0.25]
+    assert notes.notes == {}
+
+
+def test_of_two_columns_of_scores_the_first_is_read_and_words_are_none(tmp_path):
+    row = {"scene": "001-3", "class": "Add", **dict(zip(CORNERS, (0.0, 0.0, 0.0, 1.0, 1.0, 1.0), strict=True))}
+    row |= {"confidence": "high", "probability": 0.25, "prob": 0.5}
+    write_table(pa.Table.from_pylist([row]), tmp_path / "mine.csv")
+    with collecting() as notes:
+        assert read_predictions(tmp_path / "mine.csv")["001-3"].boxes.scores.tolist() == [0.25]
+    assert list(notes.notes[""][str(tmp_path / "mine.csv")]) == ["confidence", "prob"]
+    entry = {"class": "Add", "min": [0, 0, 0], "max": [1, 1, 1], "score": 0.25, "prob": 0.5}
+    (tmp_path / "two.json").write_text(json.dumps({"scenes": [{"scene": "001-3", "boxes": [entry]}]}))
+    with pytest.raises(InputError, match="score and prob: a box has one score"):
+        read_predictions(tmp_path / "two.json")
 
 
 def test_gaps_are_errors_or_notes(root):

@@ -1,6 +1,7 @@
 """``gnomon run change``: which rooms are seen by whom, resumed work, failures, folds; spies are written here."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -11,6 +12,8 @@ from gnomon.core.errors import InputError, NothingScoredError
 from gnomon.runs.verify import verify
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.running import _room_folds, _scene_folds
+
+pytestmark = pytest.mark.usefixtures("in_this_process")
 
 SPY = '''
 """Systems that say what they were given."""
@@ -243,3 +246,19 @@ def test_training_and_testing_on_everything_is_refused(rooms, tmp_path, spy):
         run(rooms, tmp_path, f"{path}:Taught", part="all")
     with pytest.raises(InputError, match="is trained on the train part"):
         run(rooms, tmp_path, f"{path}:Taught", part="train")
+
+
+def test_a_training_scene_whose_label_cannot_be_read_is_left_out_and_named(rooms, tmp_path, spy):
+    path, seen = spy
+    data = shutil.copytree(rooms, tmp_path / "rooms")
+    trained = run(rooms, tmp_path, f"{path}:Taught").runs[0].manifest["facts"]["training"][0]["scenes"]
+    scene = next(name for name in seen(rooms)["fit"])
+    (data / "Label" / f"{scene}.json").write_text('{"bad":')
+    result = run(data, tmp_path / "again", f"{path}:Taught,nothing")
+    taught, plain = result.runs
+    assert taught.manifest["facts"]["training"][0]["scenes"] == trained - 1
+    assert not taught.coverage["complete"]
+    assert plain.coverage["complete"]  # it is not trained
+    (said,) = (item for item in taught.findings if item.id == "dataset-gaps")
+    assert "left out of training, since the label cannot be read" in said.evidence
+    assert f"{scene}.json" in said.evidence

@@ -9,7 +9,8 @@ import gnomon
 from gnomon.core.errors import InputError
 from gnomon.core.scans import BOX_CLASSES
 from gnomon.numerics import boxes as overlapping
-from gnomon.suites.change import files, labels, predictions, scoring
+from gnomon.runs import exhibits
+from gnomon.suites.change import files, labels, predictions, tallies
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.labels import write_points
 from gnomon.suites.change.predictions import Prediction, read_predictions, write_predictions
@@ -210,7 +211,9 @@ def test_gaps_of_a_dataset_are_an_error_or_named(by_hand, tmp_path):
     with pytest.raises(InputError, match=r"comparison without a label: 'b-3'; .* \(--gaps skip\)"):
         gnomon.score("change", str(data), path)
     run = gnomon.score("change", str(data), path, gaps="skip").runs[0]
-    assert next(f.evidence for f in run.findings if f.id == "dataset-gaps").startswith("left out, comparison without")
+    gap = next(f for f in run.findings if f.id == "dataset-gaps")
+    assert gap.evidence.startswith("left out, comparison without")
+    assert gap.severity == "warning"
 
 
 def test_point_files_of_truth_are_held_against_the_scans(by_hand, tmp_path):
@@ -239,10 +242,10 @@ def test_scenes_tallied_together_are_scenes_tallied_alone(rooms, tmp_path, monke
     path = predict(tmp_path / "predictions.json", given)
     options = {"variant": "published", "out": str(tmp_path / "runs")}
     together = gnomon.score("change", str(rooms), path, **options)
-    monkeypatch.setattr(scoring, "MUCH", 1)
+    monkeypatch.setattr(tallies, "MUCH", 1)
     alone = gnomon.score("change", str(rooms), path, **options)
     assert stored(alone) == stored(together)
-    monkeypatch.setattr(scoring, "MUCH", 1 << 18)
+    monkeypatch.setattr(tallies, "MUCH", 1 << 18)
     monkeypatch.setattr(overlapping, "MOST_PAIRS", max(len(own) for own in given.values()) ** 2)
     assert stored(gnomon.score("change", str(rooms), path, **options)) == stored(together)
     monkeypatch.setattr(overlapping, "MOST_PAIRS", 0)
@@ -253,8 +256,11 @@ def test_scenes_tallied_together_are_scenes_tallied_alone(rooms, tmp_path, monke
 def test_what_is_wrong_with_the_first_scene_is_said_first(by_hand, tmp_path, monkeypatch):
     data = by_hand({"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
     path = predict(tmp_path / "predictions.json", {"a-3": [box("Add", 0, 1)], "b-3": [box("Add", 0, 1)]})
-    (data / "Data" / "b" / "b-3.npz").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"b-3\.npz"):
+    (tmp_path / "b.npz").write_bytes(b"nothing")
+    given = json.loads((tmp_path / "predictions.json").read_text())
+    given["scenes"][1]["points"] = "b.npz"
+    (tmp_path / "predictions.json").write_text(json.dumps(given))
+    with pytest.raises(InputError, match=r"b\.npz"):
         gnomon.score("change", str(data), path)
     monkeypatch.setattr(overlapping, "MOST_PAIRS", 0)
     with pytest.raises(InputError, match="more than 0 pairs"):
@@ -274,10 +280,143 @@ def test_the_quick_ways_and_the_plain_ones_give_the_same_run(rooms, tmp_path, mo
     monkeypatch.setattr(files, "read_alike", lambda paths: None)
     monkeypatch.setattr(predictions, "_read_alike", lambda path: None)
     monkeypatch.setattr(predictions.tabled, "read", lambda table, form: None)
-    monkeypatch.setattr(scoring, "by_boxes", labels.by_boxes)
-    monkeypatch.setattr(scoring, "MUCH", 1)
+    monkeypatch.setattr(tallies, "by_boxes", labels.by_boxes)
+    monkeypatch.setattr(tallies, "MUCH", 1)
     for found, source in zip(quick, (path, str(tmp_path / "predictions.csv")), strict=True):
         plain = gnomon.score("change", str(rooms), source, **options)
         assert stored(plain) == stored(found)
         for name in ("data_fingerprint", "prediction_fingerprint"):
             assert plain.runs[0].manifest[name] == found.runs[0].manifest[name]
+
+
+TWO = {"001-3": [box("Add", 1, 2)], "002-3": [box("Add", 1, 2)]}
+
+
+@pytest.mark.parametrize("damage", [b"not an archive", None])
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_scan_that_cannot_be_read_leaves_out_its_scene_alone(by_hand, tmp_path, damage, sharded):
+    folder = by_hand(TWO)
+    scan = folder / "Data" / "002" / "002-3.npz"
+    if damage is None:
+        scan.unlink()
+        scan.symlink_to(tmp_path / "nowhere.npz")
+    else:
+        scan.write_bytes(damage)
+    (tmp_path / "shards").mkdir()
+    given = predict(tmp_path / "shards" / "predictions.json", TWO)
+    options = {"out": "none"} if not sharded else {"out": str(tmp_path / "out")}
+    result = gnomon.score("change", str(folder), str(tmp_path / "shards") if sharded else given, **options)
+    (run,) = result.runs
+    assert not result.complete
+    assert run.roster.ids == ("001-3",)
+    scenes = {"truth": 2, "scored": 1, "missing": ["002-3"]}
+    assert run.coverage["scenes"] == scenes
+    assert "002-3.npz" in run.coverage["unreadable"]["002-3"][0]
+    (left,) = (item for item in run.findings if item.id == "scenes-left-out")
+    assert "1 of 2 scenes" in left.evidence
+
+
+def test_where_no_scan_can_be_read_the_first_error_is_told(by_hand, tmp_path):
+    folder = by_hand(TWO)
+    for scan in folder.glob("Data/*/*-1.npz"):
+        scan.write_bytes(b"not an archive")
+    with pytest.raises(InputError, match=r"no scene could be scored; the first: .*001-1\.npz"):
+        gnomon.score("change", str(folder), predict(tmp_path / "p.json", TWO), out="none")
+
+
+def test_a_system_without_a_readable_scene_takes_no_other_along(by_hand, tmp_path):
+    folder = by_hand(TWO)
+    (folder / "Data" / "002" / "002-3.npz").write_bytes(b"not an archive")
+    given = {}
+    for name, scenes in (("all", ("001-3", "002-3")), ("second", ("002-3",))):
+        (tmp_path / name).mkdir()
+        given[name] = predict(tmp_path / name / "p.json", {scene: TWO[scene] for scene in scenes})
+    folders = {name: str(tmp_path / name) for name in given}
+    for sources in (given, folders):
+        result = gnomon.score("change", str(folder), sources, missing="skip", out="none")
+        assert [(run.system, len(run.roster)) for run in result.runs] == [("all", 1), ("second", 0)]
+        assert all("002-3.npz" in run.coverage["unreadable"]["002-3"][0] for run in result.runs)
+        assert not result.complete
+
+
+def test_every_scan_is_read_once_for_all_systems_and_variants(rooms, tmp_path, monkeypatch):
+    paths = {name: truth_as_prediction(rooms, tmp_path / name) for name in ("one", "two", "three")}
+    read = []
+    made = files.read_scan
+    monkeypatch.setattr(files, "read_scan", lambda path, **how: read.append(path.name) or made(path, **how))
+    gnomon.score("change", str(rooms), paths, variant="both")
+    assert len(read) == len(set(read)) == 7 * 6
+
+
+@pytest.mark.parametrize("variant", ["published", "strict"])
+def test_both_variants_together_are_each_alone(rooms, tmp_path, variant):
+    given = {}
+    for number, scene in enumerate(read_dataset(rooms)):
+        items = zip(scene.boxes.codes.tolist(), (scene.boxes.geometry + 0.02 * number).tolist(), strict=True)
+        given[scene.id] = [(BOX_CLASSES[code], g[:3], g[3:], number % 3) for code, g in items]
+    path = predict(tmp_path / "predictions.json", given)
+    both = gnomon.score("change", str(rooms), path, variant="both", out=str(tmp_path / "both"))
+    alone = gnomon.score("change", str(rooms), path, variant=variant, out=str(tmp_path / "alone")).runs[0]
+    own = next(run for run in both.runs if run.manifest["protocol"]["variant"] == variant)
+    assert own.tallies == alone.tallies
+    assert own.ledgers == alone.ledgers
+    assert [s.record() for s in own.scores] == [s.record() for s in alone.scores]
+    assert (own.path / exhibits.NAME).read_bytes() == (alone.path / exhibits.NAME).read_bytes()
+
+
+@pytest.mark.parametrize("kind", ["file", "shards", "run"])
+@pytest.mark.parametrize("damage", ['{"bad":', '{"boxes": [{"label": "Add"}]}', None])
+def test_a_label_that_cannot_be_read_leaves_out_its_scene(by_hand, tmp_path, kind, damage):
+    folder = by_hand(TWO)
+    label = folder / "Label" / "002-3.json"
+    if damage is None:
+        label.unlink()
+        label.symlink_to(tmp_path / "nowhere.json")
+    else:
+        label.write_text(damage)
+    (tmp_path / "shards").mkdir()
+    given = predict(tmp_path / "shards" / "predictions.json", TWO)
+    if kind == "run":
+        result = gnomon.run("change", data_path=str(folder), systems="nothing", part="all", out="none")
+    else:
+        given = str(tmp_path / "shards") if kind == "shards" else given
+        result = gnomon.score("change", str(folder), given, out=str(tmp_path / "out"))
+    (run,) = result.runs
+    assert not result.complete
+    assert run.roster.ids == ("001-3",)
+    assert run.coverage["scenes"] == {"truth": 2, "scored": 1, "missing": ["002-3"]}
+    assert "002-3.json" in run.coverage["unreadable"]["002-3"][0]
+    (left,) = (item for item in run.findings if item.id == "scenes-left-out")
+    assert left.severity == "warning"
+    assert "1 of 2 scenes" in left.evidence
+    assert "002-3.json" in left.evidence
+
+
+def test_files_and_shards_of_a_broken_label_are_of_the_same_data_which_is_not_that_of_an_empty_label(by_hand, tmp_path):
+    folder = by_hand(TWO)
+    (tmp_path / "shards").mkdir()
+    given = predict(tmp_path / "shards" / "predictions.json", TWO)
+    seen = []
+    for content in ('{"bad":', "[]"):
+        (folder / "Label" / "002-3.json").write_text(content)
+        for number, path in enumerate((given, str(tmp_path / "shards"))):
+            out = str(tmp_path / f"out{len(seen)}{number}")
+            seen.append(gnomon.score("change", str(folder), path, out=out).runs[0].manifest["data_fingerprint"])
+    assert seen[0] == seen[1]
+    assert seen[2] == seen[3]
+    assert seen[0] != seen[2]
+
+
+def test_boxes_in_an_unchanged_scene_leave_it_out(by_hand, tmp_path):
+    scenes = {"001-3": TWO["001-3"], "002-6": TWO["002-3"]}
+    (run,) = gnomon.score("change", str(by_hand(scenes)), predict(tmp_path / "p.json", scenes), out="none").runs
+    assert "category Unchanged, expected none" in run.coverage["unreadable"]["002-6"][0]
+    assert run.roster.ids == ("001-3",)
+
+
+def test_where_no_label_can_be_read_the_first_error_is_told(by_hand, tmp_path):
+    folder = by_hand(TWO)
+    for label in folder.glob("Label/*.json"):
+        label.write_text("[")
+    with pytest.raises(InputError, match=r"no label can be read; the first: .*001-3\.json"):
+        gnomon.score("change", str(folder), predict(tmp_path / "p.json", TWO), out="none")

@@ -14,10 +14,11 @@ import gnomon
 from gnomon.cli.main import main
 from gnomon.core.code_identity import identity_of
 from gnomon.core.errors import InputError
+from gnomon.engine.scoring import tally_chunk
 from gnomon.intake.clouds import Cloud, write_cloud
 from gnomon.runs import exhibits
 from gnomon.runs.verify import verify
-from gnomon.suites.change import shards
+from gnomon.suites.change import scoring
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.labels import write_points
 from gnomon.suites.change.options import ScoreOptions
@@ -130,19 +131,16 @@ def copied(rooms, tmp_path):
     return shutil.copytree(rooms, tmp_path / "rooms")
 
 
-@pytest.mark.parametrize("what", ["predictions", "points", "scan", "label", "shape"])
+@pytest.mark.parametrize("what", ["predictions", "points", "shape"])
 def test_what_is_broken_fails_alone_and_is_done_once_it_is_mended(rooms, tmp_path, what, capsys):
     rooms = copied(rooms, tmp_path)
     found = predicted(rooms, tmp_path / "mine")
     folder = write(tmp_path / "mine", found, 5)
     place = np.random.default_rng(5).permutation(np.arange(len(found)) % 5)
     scene = next(item for item, at in zip(found, place, strict=True) if at == 2 and item.points)
-    room = scene.scene.split("-")[0]
     path = {
         "predictions": tmp_path / "mine" / "part2.json",
         "points": scene.points,
-        "scan": rooms / "Data" / room / f"{scene.scene}.npz",
-        "label": rooms / "Label" / f"{scene.scene}.json",
         "shape": scene.points,
     }[what]
     held = path.read_bytes()
@@ -169,6 +167,24 @@ def test_what_is_broken_fails_alone_and_is_done_once_it_is_mended(rooms, tmp_pat
     (whole,) = [p for p in (tmp_path / "runs").iterdir() if p != run and (p / "coverage.json").is_file()]
     mended = gnomon.score("change", str(rooms), folder)
     assert values(gnomon.load(whole)) == values(mended)
+    assert mended.complete
+
+
+def test_a_scene_is_left_out_until_its_scan_can_be_read(rooms, tmp_path):
+    rooms = copied(rooms, tmp_path)
+    folder = write(tmp_path / "mine", predicted(rooms, tmp_path / "mine"), 5)
+    path = rooms / "Data" / "003" / "003-4.npz"
+    held = path.read_bytes()
+    path.write_bytes(held[: len(held) // 2])
+    (run,) = gnomon.score("change", str(rooms), folder, out=str(tmp_path / "runs")).runs
+    assert run.coverage["shards"] == {"given": 5, "scored": 5}
+    assert run.coverage["scenes"]["missing"] == list(run.coverage["unreadable"]) == ["003-4"]
+    assert path.name in run.coverage["unreadable"]["003-4"][0]
+    path.write_bytes(held)
+    mended = gnomon.score("change", str(rooms), folder, out=str(tmp_path / "runs"))
+    log = (tmp_path / "runs" / "store" / "progress.jsonl").read_text().splitlines()
+    assert sum(json.loads(line)["event"] == "found" for line in log) == 4
+    assert values(mended) == values(gnomon.score("change", str(rooms), folder))
     assert mended.complete
 
 
@@ -224,19 +240,20 @@ def test_files_that_are_not_what_they_were_are_refused(rooms, tmp_path):
     """Of the predictions, and of a label that a worker has in a copy of its own."""
     rooms = copied(rooms, tmp_path)
     folder = write(tmp_path / "mine", predicted(rooms, tmp_path / "mine"), 2)
-    job = shards.score([("mine", folder)], ScoreOptions(truth=str(rooms), predictions=(folder,)))
+    job = scoring.score(ScoreOptions(truth=str(rooms), predictions=(folder,)))
     node = next(iter(job.plan))
     given = {**node.arguments, **node.context}
-    assert node.code == {shards.TALLY: identity_of(shards.TALLY)}
+    functions = "gnomon.engine.scoring:tally_chunk", "gnomon.suites.change.scoring:tally"
+    assert node.code == {function: identity_of(function) for function in functions}
     label = next(path for path in given["paths"] if path.endswith(".json") and "Label" in path)
-    for path in (given["predictions"], label):
+    for path in (given["paths"][1], label):
         (tmp_path / "out").mkdir(exist_ok=True)
         stamp = os.stat(path)
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 10**9))
         with pytest.raises(InputError, match="not what it was when the command began"):
-            shards.tally(given, {}, tmp_path / "out")
+            tally_chunk(given, {}, tmp_path / "out")
         os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
-    shards.tally(given, {}, tmp_path / "out")
+    tally_chunk(given, {}, tmp_path / "out")
 
 
 def test_a_partial_run_is_of_the_same_data_and_compared_on_what_both_have(rooms, tmp_path):
@@ -279,3 +296,38 @@ def test_shards_without_scenes_and_files_that_are_no_shards(rooms, tmp_path):
         path.write_text(json.dumps({"scenes": []}))
     with pytest.raises(InputError, match="no scene in any shard"):
         gnomon.score("change", str(rooms), folder)
+
+
+def test_a_label_that_cannot_be_read_leaves_all_systems_on_the_same_data(rooms, tmp_path):
+    """One system has shards of the scene, another has no prediction of its room: the other scenes are known of both."""
+    rooms = copied(rooms, tmp_path)
+    found = predicted(rooms, tmp_path / "none", points=False)
+    folders = {}
+    for name, kept in (("all", found), ("some", [item for item in found if not item.scene.startswith("003")])):
+        (tmp_path / name).mkdir()
+        folders[name] = write(tmp_path / name, kept, 3)
+    (rooms / "Label" / "003-2.json").write_text("[")
+    runs = gnomon.score("change", str(rooms), folders, missing="skip", out=str(tmp_path / "runs")).runs
+    assert [list(run.coverage.get("unreadable", ())) for run in runs] == [["003-2"], []]
+    assert ["003-2" in run.coverage["scenes"]["missing"] for run in runs] == [True, True]
+    assert len({run.manifest["data_fingerprint"] for run in runs}) == 1
+
+
+def test_where_shards_fail_and_other_cells_have_nothing_to_score_there_is_no_run(rooms, tmp_path):
+    rooms = copied(rooms, tmp_path)
+    found = predicted(rooms, tmp_path / "none", points=False)
+    folders = {name: write_one(tmp_path / name, kept) for name, kept in (("good", found), ("bad", found[:1]))}
+    (tmp_path / "bad" / "part.json").write_text("[")
+    with pytest.raises(InputError, match=r"no scene could be scored; the first: .*part\.json"):
+        gnomon.score("change", str(rooms), {"bad": folders["bad"]}, missing="skip")
+    (tmp_path / "good" / "part.json").unlink()
+    write(tmp_path / "good", found, 3)
+    result = gnomon.score("change", str(rooms), folders, missing="skip")
+    assert [run.system for run in result.runs] == ["good"]
+    assert list(result.lost) == ["bad: part"]
+
+
+def write_one(folder, found):
+    folder.mkdir()
+    write_predictions(folder / "part.json", found)
+    return str(folder)

@@ -12,10 +12,11 @@ import pytest
 from gnomon.core.errors import InputError
 from gnomon.core.seeds import generator
 from gnomon.core.systems import parse
-from gnomon.suites.change.systems import BUILTIN, TRIVIAL, find, identity, learns, make
+from gnomon.suites.change.systems import SYSTEMS
 from gnomon.suites.change.systems.detection import Detection
 
-UNTRAINED = [name for name in BUILTIN if not learns(name)]
+UNTRAINED = [name for name in SYSTEMS.builtin if not SYSTEMS.offers(parse(name), "fit")]
+TRIVIAL = [name for name in SYSTEMS.builtin if SYSTEMS.declares(parse(name), "trivial")]
 
 NOTHING = {"reference_labels": [], "comparison_labels": []}
 
@@ -39,10 +40,10 @@ def scene():
 @pytest.mark.parametrize("name", UNTRAINED)
 def test_every_system_keeps_the_interface(name, scene):
     reference, comparison, _ = scene
-    system = make(name)
+    system = SYSTEMS.make(name)
     assert dataclasses.is_dataclass(system)
     assert pickle.loads(pickle.dumps(system)) == system
-    found, again = system.detect(reference, comparison), make(name).detect(reference.copy(), comparison.copy())
+    found, again = system.detect(reference, comparison), SYSTEMS.make(name).detect(reference.copy(), comparison.copy())
     assert found.boxes.dtype == np.float64
     assert found.boxes.shape == (len(found.classes), 6)
     assert set(found.classes) <= {"Add", "Remove"}
@@ -59,7 +60,7 @@ def test_every_system_keeps_the_interface(name, scene):
 @pytest.mark.parametrize("name", ["multi_stage@box_budget_per_class=1", "distance", "icp"])
 def test_what_came_and_what_went_is_found(name, scene):
     reference, comparison, truth = scene
-    found = make(name).detect(reference, comparison)
+    found = SYSTEMS.make(name).detect(reference, comparison)
     assert found.classes == ("Add", "Remove")
     for box, kind in zip(found.boxes, found.classes, strict=True):
         np.testing.assert_allclose(box, truth[kind], atol=0.05)
@@ -73,7 +74,7 @@ def test_what_came_and_what_went_is_found(name, scene):
 @pytest.mark.parametrize("sizes", [(0, 0), (0, 30), (30, 0), (1, 1), (2, 40)])
 def test_few_points_or_none(name, sizes):
     rng = generator(1, "few")
-    found = make(name).detect(*(rng.normal(size=(n, 3)) for n in sizes))
+    found = SYSTEMS.make(name).detect(*(rng.normal(size=(n, 3)) for n in sizes))
     assert (len(found.reference_labels), len(found.comparison_labels)) == sizes
     if name != "everything":
         assert not len(found.boxes)
@@ -81,7 +82,7 @@ def test_few_points_or_none(name, sizes):
 
 def test_far_apart_scans_have_no_region(scene):
     reference, comparison, _ = scene
-    found = make("multi_stage").detect(reference, comparison + 50)
+    found = SYSTEMS.make("multi_stage").detect(reference, comparison + 50)
     assert found.facts["region"] is None
     assert "within the distance threshold" in found.facts["why"]["Add"]
     assert not len(found.boxes)
@@ -90,8 +91,8 @@ def test_far_apart_scans_have_no_region(scene):
 
 def test_facts_say_whether_the_floor_of_eps_binds(scene):
     reference, comparison, _ = scene
-    low = make("multi_stage@eps=.001").detect(reference, comparison).facts
-    high = make("multi_stage@eps=.2").detect(reference, comparison).facts
+    low = SYSTEMS.make("multi_stage@eps=.001").detect(reference, comparison).facts
+    high = SYSTEMS.make("multi_stage@eps=.2").detect(reference, comparison).facts
     for name in ("Add", "Remove"):
         floor = 1.6 * low["spacing"][name]
         assert low["eps"][name] == {"asked": 0.001, "used": floor, "floor_binds": True}
@@ -100,7 +101,7 @@ def test_facts_say_whether_the_floor_of_eps_binds(scene):
 
 def test_trivial_systems_by_hand():
     reference, comparison = np.array([[0, 0, 0], [1, 2, 3.0]]), np.array([[5, 5, 5.0]])
-    nothing, everything = (make(name).detect(reference, comparison) for name in TRIVIAL)
+    nothing, everything = (SYSTEMS.make(name).detect(reference, comparison) for name in TRIVIAL)
     assert not len(nothing.boxes)
     assert nothing.reference_labels.tolist() == [0, 0]
     np.testing.assert_allclose(
@@ -113,12 +114,11 @@ def test_trivial_systems_by_hand():
 
 
 def test_parameters_by_keyword_or_text():
-    system = make("multi_stage@eps=0.02@box_budget=false")
+    system = SYSTEMS.make("multi_stage@eps=0.02@box_budget=false")
     assert (system.eps, system.box_budget, system.distance_threshold) == (0.02, False, 0.06)
-    assert (
-        system == find("multi_stage")(eps=0.02, box_budget=False) == make(parse("multi_stage@box_budget=false@eps=.02"))
-    )
-    defaults = make("multi_stage")
+    other = SYSTEMS.make(parse("multi_stage@box_budget=false@eps=.02"))
+    assert system == SYSTEMS.find("multi_stage")(eps=0.02, box_budget=False) == other
+    defaults = SYSTEMS.make("multi_stage")
     assert (defaults.proximity_threshold, defaults.slack, defaults.region_scale, defaults.boundary_margin) == (
         0.03,
         1.05,
@@ -126,7 +126,7 @@ def test_parameters_by_keyword_or_text():
         0.10,
     )
     assert defaults.beyond == pytest.approx(0.0315)
-    assert make("multi_stage@proximity_filter=false@distance_threshold=.04").beyond == pytest.approx(0.042)
+    assert SYSTEMS.make("multi_stage@proximity_filter=false@distance_threshold=.04").beyond == pytest.approx(0.042)
 
 
 @pytest.mark.parametrize(
@@ -142,25 +142,25 @@ def test_parameters_by_keyword_or_text():
 )
 def test_wrong_parameters_are_named(text, message):
     with pytest.raises(InputError, match=message):
-        make(text)
+        SYSTEMS.make(text)
 
 
 def test_parameters_are_checked_in_python_too():
     with pytest.raises(InputError, match="box_budget is 1"):
-        find("multi_stage")(box_budget=1)
+        SYSTEMS.find("multi_stage")(box_budget=1)
     with pytest.raises(InputError, match=r"min_points is 2\.5"):
-        find("multi_stage")(min_points=2.5)
+        SYSTEMS.find("multi_stage")(min_points=2.5)
     with pytest.raises(InputError, match="eps is 'x'"):
-        find("distance")(eps="x")
+        SYSTEMS.find("distance")(eps="x")
 
 
 @pytest.mark.parametrize("name", UNTRAINED)
 def test_scans_are_checked(name):
     good = np.zeros((3, 3))
     with pytest.raises(InputError, match="reference scan: row 1"):
-        make(name).detect([[0, 0, 0], [0, math.nan, 0]], good)
+        SYSTEMS.make(name).detect([[0, 0, 0], [0, math.nan, 0]], good)
     with pytest.raises(InputError, match="comparison scan"):
-        make(name).detect(good, np.zeros((3, 4)))
+        SYSTEMS.make(name).detect(good, np.zeros((3, 4)))
 
 
 @pytest.mark.parametrize(
@@ -184,23 +184,23 @@ def test_own_systems_are_found(tmp_path):
         "class Mine:\n    def __init__(self, limit: float = 0.1):\n        self.limit = limit\n"
         "    def detect(self, reference, comparison):\n        return None\n"
     )
-    assert make(f"{path}:Mine@limit=2").limit == 2.0
-    assert identity(f"{path}:Mine").startswith("Mine:")
-    assert identity("icp") != identity("distance")
+    assert SYSTEMS.make(f"{path}:Mine@limit=2").limit == 2.0
+    assert SYSTEMS.identity(parse(f"{path}:Mine"))["identity"].startswith("Mine:")
+    assert SYSTEMS.identity(parse("icp"))["identity"] != SYSTEMS.identity(parse("distance"))["identity"]
     path.write_text("class Mine:\n    pass\n")
     with pytest.raises(InputError, match="detect"):
-        find(f"{path}:Mine")
+        SYSTEMS.find(f"{path}:Mine")
 
 
 def test_names_are_known_without_loading_numbers():
-    code = "import sys, gnomon.suites.change.systems as s; assert s.BUILTIN; sys.exit('numpy' in sys.modules)"
+    code = "import sys, gnomon.suites.change.systems as s; assert s.SYSTEMS; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_registration_lays_boxes_into_the_frame_of_the_reference(scene):
     reference, comparison, truth = scene
     shift = np.array([0.04, -0.03, 0.02])
-    found = make("icp").detect(reference, comparison + shift)
+    found = SYSTEMS.make("icp").detect(reference, comparison + shift)
     assert found.facts["registration"]["converged"]
     assert found.facts["registration"]["moved_m"] == pytest.approx(np.linalg.norm(shift), abs=0.01)
     for box, kind in zip(found.boxes, found.classes, strict=True):

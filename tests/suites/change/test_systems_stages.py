@@ -20,7 +20,7 @@ from sklearn.cluster import DBSCAN
 from gnomon.core.seeds import generator
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.simulate import simulate
-from gnomon.suites.change.systems import make, stages
+from gnomon.suites.change.systems import SYSTEMS, stages
 from gnomon.suites.change.systems.distance import Distance
 from gnomon.suites.change.systems.multi_stage import MultiStage
 from gnomon.suites.change.systems.stages import Candidates
@@ -293,7 +293,7 @@ def test_the_rooms_put_every_stage_to_work():
         counts
         for seed in range(4)
         for asked in ("multi_stage", "multi_stage@box_budget=false")
-        for counts in make(asked).detect(*room(seed)).facts["counts"].values()
+        for counts in SYSTEMS.make(asked).detect(*room(seed)).facts["counts"].values()
     ]
     order = ("change_points", "off_boundary", "clusters", "budgeted", "merged", "boxes")
     for before, after in itertools.pairwise(order):

@@ -72,6 +72,18 @@ def test_columns_and_arrays_are_named(data, answers, tmp_path):
     assert text == f"not read: {labels}; {FORECAST}.npz: 'confidence' ({n} rows)"
 
 
+@pytest.mark.parametrize("shards", [False, True])
+def test_files_beside_answers_are_named(data, answers, tmp_path, shards):
+    folder = tmp_path / "mine"
+    path = folder / "labels" / "all.parquet" if shards else folder / "labels.parquet"
+    path.parent.mkdir(parents=True)
+    pq.write_table(labels_of(answers["random"]), path)
+    (folder / "notes.md").write_text("x")
+    result = gnomon.score("episode", (data,), {"mine": os.fspath(folder)})
+    assert told(result.runs[0]) == ["not read: mine/*: 'notes.md' (1 file)"]
+    assert any("not read: mine/*: 'notes.md'" in note for note in result.tables["scores"].notes)
+
+
 def test_columns_of_shards_are_named_once(data, answers, tmp_path):
     table = labels_of(answers["random"])
     table = table.append_column("score", pa.array(np.ones(len(table))))

@@ -3,6 +3,7 @@
 import pytest
 
 from gnomon.core.errors import InputError
+from gnomon.intake.unread import collecting
 from gnomon.suites.episode.layout import STREAMS, VIDEOS, content, find
 
 
@@ -35,6 +36,17 @@ def test_other_folders_and_files_are_passed_over(tmp_path):
     (tmp_path / "s/ep2").mkdir()
     (tmp_path / "readme.txt").write_text("")
     assert ids(tmp_path) == ["s/ep0"]
+
+
+def test_episodes_that_are_not_reached_are_noted(tmp_path):
+    """One lies too deep, one is not called ep<k>; nothing is said of an episode itself."""
+    make(tmp_path, "s/ep0", "s/ep0x", "x/t/ep0", "s/ep0/old", ".hidden/t/ep0")
+    with collecting() as notes:
+        assert ids(tmp_path) == ["s/ep0"]
+        assert ids(tmp_path / "s/ep0") == ["s/ep0"]
+    assert notes.notes == {
+        "": {str(tmp_path / "*"): {"s/ep0x/annotation.hdf5": 1, "x/t/ep0/annotation.hdf5": 1}},
+    }
 
 
 def test_one_name_in_two_places_is_refused(tmp_path):

@@ -101,6 +101,18 @@ def test_sizes_that_no_person_has_are_refused(changed, name, factor, message):
         gnomon.score("episode", (data,), {"mine": table}, missing="wrong")
 
 
+def test_an_episode_partly_in_millimetres_is_refused(changed):
+    def mixed(values):
+        values[:100] *= 1000
+        return values
+
+    said = "full_body_mocap/keypoints: median body extent 1."
+    fault = fault_of(changed(**{BODY: mixed}))
+    assert said in fault
+    assert "m, but 100 of 300 (33%) measure 1" in fault
+    assert "expected 0.1 to 4 m: not all are in one unit" in fault
+
+
 def test_times_of_frames_that_go_backwards_are_refused(changed):
     with pytest.raises(InputError, match=r"times do not rise at frame 8: \d+ ns after \d+ ns"):
         raise InputError(fault_of(changed(**{"video/device_timestamp": swapped})))
@@ -164,6 +176,12 @@ def test_shuffled_frames_are_refused(changed):
     fault = fault_of(changed(**{BODY: shuffled}))
     assert "full_body_mocap/keypoints: consecutive frames are" in fault
     assert "they are not in the order of their times" in fault
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_a_shuffled_hand_is_refused(changed, side):
+    fault = fault_of(changed(**{f"hand_mocap/{side}_joints_3d": shuffled}))
+    assert f"hand_mocap/{side}_joints_3d: consecutive frames are" in fault
 
 
 def test_an_episode_in_other_units_can_be_left_out(changed, template, tmp_path):

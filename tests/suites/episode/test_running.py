@@ -55,6 +55,14 @@ def damaged(folder):
     os.truncate(path, path.stat().st_size // 2)
 
 
+def test_systems_that_answer_none_of_the_tasks_are_refused(episodes, tmp_path):
+    said = (
+        r"persistence: answers none of the tasks timeline_action; give one that it answers \(hand_trajectory_forecast\)"
+    )
+    with pytest.raises(InputError, match=said):
+        run(episodes, tmp_path, systems="persistence", tasks="timeline_action")
+
+
 def test_words_may_be_repeated_and_hold_several():
     assert running.words(["a, b", "c", "a"]) == ("a", "b", "c")
 

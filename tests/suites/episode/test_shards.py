@@ -25,10 +25,10 @@ import gnomon  # noqa: E402
 from gnomon.cli.main import main  # noqa: E402
 from gnomon.core.code_identity import identity_of  # noqa: E402
 from gnomon.core.errors import InputError  # noqa: E402
-from gnomon.intake.sources import Source  # noqa: E402
+from gnomon.engine import scoring as engine  # noqa: E402
 from gnomon.runs import exhibits  # noqa: E402
 from gnomon.runs.verify import verify  # noqa: E402
-from gnomon.suites.episode import cells, shards, tallying  # noqa: E402
+from gnomon.suites.episode import cells, scoring  # noqa: E402
 from gnomon.suites.episode.options import ScoreOptions  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request, act_out, datasets  # noqa: E402
 
@@ -187,13 +187,13 @@ def test_an_episode_that_is_gone_once_it_was_scored_makes_the_run_partial(data, 
     (folder / f"{GROUNDING}.npz").unlink()
     options = {"executor": "inline", "out": str(tmp_path / "runs")}
     gnomon.score("episode", (str(data),), str(folder), **options)
-    inner = shards._Work.folders
+    inner = scoring.Episodes.folders
 
     def without(self, store, episode):
         found = inner(self, store, episode)
         return dict.fromkeys(found, tmp_path / "gone") if episode == "session_002/ep0" else found
 
-    monkeypatch.setattr(shards._Work, "folders", without)
+    monkeypatch.setattr(scoring.Episodes, "folders", without)
     (run,) = gnomon.score("episode", (str(data),), str(folder), **options).runs
     missing = run.coverage["cells"]["missing"]
     assert [one["cell"] for one in missing] == ["mine: labels/s2", f"mine: {FORECAST}/s2"]
@@ -389,12 +389,13 @@ def test_systems_in_shards_are_compared(data, answers, tmp_path):
 def test_a_shard_that_is_not_what_it_was_is_refused(data, answers, tmp_path):
     folder = sharded(tmp_path / "mine", answers, 1)
     options = ScoreOptions(truth=(str(data),), predictions=(str(folder),))
-    plan = shards.score([Source("mine", str(folder))], options).plan
+    plan = scoring.score(options).plan
     node = next(node for node in plan if node.kind == "cell")
-    assert node.code == {shards.TALLY: identity_of(shards.TALLY)}
-    os.utime(node.context["path"], (1, 1))
+    functions = ("gnomon.engine.scoring:tally_chunk", "gnomon.suites.episode.scoring:tally")
+    assert node.code == {name: identity_of(name) for name in functions}
+    os.utime(node.context["paths"][1], (1, 1))
     with pytest.raises(InputError, match="not what it was when the command began"):
-        tallying.tally({**node.arguments, **node.context}, {}, tmp_path)
+        engine.tally_chunk({**node.arguments, **node.context}, {}, tmp_path)
 
 
 def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypatch):
@@ -410,7 +411,7 @@ def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypat
 
     monkeypatch.setattr(cells, "read", watched)
     counted, alive = [], []
-    samples = shards._Work.samples
+    samples = scoring.Episodes.samples
 
     def built(self, store, episode):
         alive.append(sum(one() is not None for one in counted))
@@ -418,7 +419,7 @@ def test_one_episode_is_held_at_a_time(data, answers, whole, tmp_path, monkeypat
         counted.extend(weakref.ref(one) for one in found.values())
         return found
 
-    monkeypatch.setattr(shards._Work, "samples", built)
+    monkeypatch.setattr(scoring.Episodes, "samples", built)
     folder = sharded(tmp_path / "mine", answers, 1)
     options = {"executor": "inline", "out": str(tmp_path / "runs"), "exhibits": 0}
     found = gnomon.score("episode", (str(data),), str(folder), **options)
@@ -446,7 +447,7 @@ def test_memory_is_that_of_one_shard(tmp_path, monkeypatch):
             own = samples[episode == name]
             values = np.random.default_rng(0).normal(size=(len(own), 1260))
             np.savez(folder / f"{name.partition('/')[0]}.npz", samples=own, values=values)
-        inner = tallying.tally
+        inner = engine.tally_chunk
 
         def watched(arguments, needs, out, inner=inner):
             tracemalloc.reset_peak()
@@ -454,10 +455,10 @@ def test_memory_is_that_of_one_shard(tmp_path, monkeypatch):
             inner(arguments, needs, out)
             peaks[-1] = max(peaks[-1], tracemalloc.get_traced_memory()[1] - before)
 
-        monkeypatch.setattr(tallying, "tally", watched)
+        monkeypatch.setattr(engine, "tally_chunk", watched)
         peaks.append(0)
         tracemalloc.start()
         gnomon.score("episode", (str(data),), str(folder.parent), executor="inline", exhibits=0)
         tracemalloc.stop()
-        monkeypatch.setattr(tallying, "tally", inner)
+        monkeypatch.setattr(engine, "tally_chunk", inner)
     assert 0 < peaks[1] < 1.3 * peaks[0]

@@ -10,8 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 h5py = pytest.importorskip("h5py")
@@ -21,14 +19,14 @@ from gnomon.core.errors import InputError, MissingExtraError  # noqa: E402
 from gnomon.core.options import build  # noqa: E402
 from gnomon.core.seeds import generator  # noqa: E402
 from gnomon.engine.simulated import MARK  # noqa: E402
+from gnomon.simulation.body import SMPL_H  # noqa: E402
 from gnomon.suites.episode import captions, videos  # noqa: E402
 from gnomon.suites.episode import simulate as verb  # noqa: E402
 from gnomon.suites.episode.episode import Episode  # noqa: E402
 from gnomon.suites.episode.layout import VIDEOS, find  # noqa: E402
 from gnomon.suites.episode.simulate_options import SimulateOptions  # noqa: E402
-from gnomon.suites.episode.simulation import body, captioning, recording, rig, sound  # noqa: E402
+from gnomon.suites.episode.simulation import captioning, recording, rig, sound  # noqa: E402
 from gnomon.suites.episode.simulation.marks import simulated, unfinished  # noqa: E402
-from gnomon.suites.episode.simulation.rays import CAPSULE, CYLINDER, cast, lens  # noqa: E402
 from gnomon.suites.episode.simulation.recording import Request  # noqa: E402
 from gnomon.suites.episode.simulation.script import NOBODY  # noqa: E402
 
@@ -216,9 +214,9 @@ def test_joint_angles_give_the_keypoints(play):
     ).astype(float)
     turns = [Rotation.from_quat(root[:, :4], scalar_first=True)]
     for joint in range(1, 52):
-        parent = body.PARENTS[joint]
+        parent = SMPL_H.parents[joint]
         bone = turns[parent].inv().apply(keypoints[:, joint] - keypoints[:, parent])
-        np.testing.assert_allclose(bone, np.broadcast_to(take.who.offsets[joint], bone.shape), atol=2e-5)
+        np.testing.assert_allclose(bone, np.broadcast_to(take.who.body.offsets[joint], bone.shape), atol=2e-5)
         turns.append(turns[parent] * Rotation.from_quat(locals_[:, joint - 1], scalar_first=True))
 
 
@@ -292,75 +290,6 @@ def test_depth_points_lie_on_or_above_the_floor(written):
     assert floor - 0.05 < min(lowest) < floor + 0.10
     assert floor - 0.05 < data["slam/point_cloud"][:, 2].min()
     assert len(data["slam/point_cloud"]) > 1000
-
-
-@st.composite
-def scenes(draw):
-    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
-    size = rng.uniform(2, 4, 3)
-    corners = np.sort(rng.uniform(0.1, 0.9, (4, 2, 3)), axis=1) * size
-    ends = rng.uniform(0.15, 0.85, (5, 2, 3)) * size
-    kinds = np.array([CAPSULE, CYLINDER, CAPSULE, CYLINDER, CAPSULE])
-    solids = np.concatenate(
-        [ends.reshape(5, 6), rng.uniform(0.03, 0.25, (5, 1)), kinds[:, None], np.zeros((5, 1))], axis=1
-    )
-    turn = Rotation.random(random_state=int(rng.integers(10**6))).as_matrix()
-    return size, corners.reshape(4, 6), solids, turn, rng.uniform(0.05, 0.95, 3) * size
-
-
-def distance(point, size, boxes, solids):
-    """Signed distance to the nearest surface: an independent way to where a ray ends."""
-    found = [point.min(), (size - point).min()]
-    for box in boxes:
-        out = np.maximum(box[:3] - point, point - box[3:])
-        found.append(np.linalg.norm(np.maximum(out, 0)) + min(out.max(), 0))
-    for solid in solids:
-        axis, way = solid[3:6] - solid[:3], point - solid[:3]
-        share = way @ axis / (axis @ axis)
-        if solid[7] == CAPSULE:
-            found.append(np.linalg.norm(way - np.clip(share, 0, 1) * axis) - solid[6])
-        else:
-            radial = np.linalg.norm(way - share * axis) - solid[6]
-            along = (abs(share - 0.5) - 0.5) * np.linalg.norm(axis)
-            found.append(min(max(radial, along), 0) + np.hypot(max(radial, 0), max(along, 0)))
-    return min(found)
-
-
-@given(scenes())
-@settings(max_examples=15, deadline=None)
-def test_rays_end_where_marching_along_them_does(scene):
-    size, boxes, solids, turn, origin = scene
-    if distance(origin, size, boxes, solids) < 0.01:
-        return
-    rays = rig.pinhole_rays(np.array([20.0, 20.0, 8.5, 8.5]), (18, 18), (18, 18))
-    hits = cast(lens(rays), turn, origin, size, boxes, solids)
-    for row, column in ((0, 0), (3, 14), (8, 9), (9, 2), (17, 17), (12, 6)):
-        unit = turn @ rays[row, column] / np.linalg.norm(rays[row, column])
-        gone = 0.0
-        for _ in range(3000):
-            step = distance(origin + gone * unit, size, boxes, solids)
-            gone += step
-            if step < 1e-7:
-                break
-        reached = hits.ranges[row, column] * np.linalg.norm(rays[row, column])
-        assert (
-            abs(gone - reached) < 1e-3
-            or distance(origin + reached * unit, size, boxes, solids) > -1e-6 > gone - reached
-        )
-
-
-def test_rays_through_tiles_are_those_of_single_pixels():
-    """Cut away nothing: each pixel alone is a tile of its own."""
-    take = recording.act_out(Request(2, 0, 20, 32, False))
-    camera = recording.depth_camera(take.headset)
-    turn, origin = camera.place(take.poses.in_room(10))
-    rays = camera.look.rays[::9, ::9]
-    whole = cast(lens(rays), turn, origin, take.scene.room.size, take.scene.room.boxes, take.scene.solids[10])
-    for row, column in np.ndindex(rays.shape[:2]):
-        alone = lens(rays[row : row + 1, column : column + 1])
-        one = cast(alone, turn, origin, take.scene.room.size, take.scene.room.boxes, take.scene.solids[10])
-        assert one.ranges[0, 0] == whole.ranges[row, column]
-        assert one.owners[0, 0] == whole.owners[row, column]
 
 
 def test_fisheye_rays_project_back_to_their_pixels():

@@ -39,6 +39,7 @@ def data(tmp_path_factory):
         for name, kind in (("depth/depth", "f4"), ("depth/confidence", "u1")):
             if name not in file:
                 file.create_dataset(name, (FRAMES, 256, 256), kind, chunks=(1, 256, 256))
+        file["depth/depth"][100, 0, 0] = 1.0
     bare.mkdir(parents=True)
     shutil.copy(whole / "annotation.hdf5", bare)
     with h5py.File(bare / "annotation.hdf5", "a") as file:
@@ -82,10 +83,29 @@ def test_files_count_where_tasks_read_one_block(data):
 
 
 def test_what_is_left_out_on_request_says_nothing_of_the_files(data):
-    """Of the whole episode the videos are left out, and its depth holds no value."""
-    (run,) = gnomon.run("episode", episodes=(data,), systems=("random",), tasks=(TASK,), skip=VIDEOS).runs
-    facts = run.manifest["facts"]
-    assert facts["not_valid"][WHOLE] == "nothing valid in depth_confidence"
-    assert facts["valid_episodes"] == 0
+    """Of the whole episode the videos and the depth are left out."""
     (run,) = gnomon.run("episode", episodes=(data,), systems=("random",), tasks=(TASK,), skip=(*VIDEOS, "depth")).runs
     check(run.manifest["facts"])
+
+
+@pytest.mark.parametrize(
+    ("stream", "dataset", "value"),
+    [
+        ("hand_left", "hand_mocap/left_joints_3d", np.nan),
+        ("imu", "imu/accel_xyz", np.nan),
+        ("depth", "depth/depth", 0.0),
+    ],
+)
+def test_a_stream_without_a_valid_frame_counts_alike_in_score_and_run(data, tmp_path, stream, dataset, value):
+    root = tmp_path / "episodes"
+    shutil.copytree(data, root)
+    with h5py.File(root / WHOLE / "annotation.hdf5", "a") as file:
+        file[dataset][:] = value
+    table = {"task": [TASK], "sample": [f"{WHOLE}/215"], "label": ["boundary"]}
+    _, scored = facts_of(os.fspath(root), {"labels": table}, missing="wrong", out="none")
+    asked = {"systems": ("random",), "tasks": (TASK,), "skip": VIDEOS, "out": os.fspath(tmp_path / "out")}
+    (run,) = gnomon.run("episode", episodes=(os.fspath(root),), **asked).runs
+    facts = run.manifest["facts"]
+    assert scored["valid_episodes"] == facts["valid_episodes"] == 0
+    assert scored["not_valid"] == facts["not_valid"]
+    assert facts["not_valid"][WHOLE] == f"no {stream} (no frame is valid)"

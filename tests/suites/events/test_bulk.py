@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gnomon.core.errors import InputError
 from gnomon.intake.limits import DEFAULT, Limits
 from gnomon.runs.content import table_digest
-from gnomon.suites.events import bulk, columns, files, scoring
+from gnomon.suites.events import bulk, chunks, columns, files
 from gnomon.suites.events.spans import Placed, Read
 from gnomon.suites.events.times import Stretch
 
@@ -120,15 +120,16 @@ def test_truth(tmp_path_factory, data):
     def read():
         cases = files.read_truth(path)
         returned = {case.id: case.stretches for case in cases}
-        kept, system = scoring.foreground(cases, scoring.System("", "", returned), ("a", "5"))
+        content = chunks.Content(chunks.Truth(cases), chunks.Detections(returned))
+        kept = content.leave_out(("a", "5"))
         shown = [
             (case.id, case.window, bits(case.stretches), case.tags, case.zone, repr(dict(case.fields)))
-            for case in (*cases, *kept)
+            for case in (*cases, *kept.cases)
         ]
         sides = [columns.of(case.stretches) for case in cases]
         plain = [(side.classes, side.codes.tolist(), side.scores.tobytes()) for side in sides]
-        digests = scoring.data_digest(kept, "subject"), table_digest(scoring.table_of(kept, system.results))
-        return shown, plain, digests, scoring.told(kept), scoring.table_of(cases, returned).to_pylist()
+        digests = chunks.digest_truth(kept.cases, "subject"), table_digest(kept.make_table())
+        return shown, plain, digests, chunks.describe_truth(kept.cases), content.make_table().to_pylist()
 
     same(read)
 

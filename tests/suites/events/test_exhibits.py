@@ -322,6 +322,22 @@ def test_raw_data_is_read_of_kept_recordings_alone_and_once(data, monkeypatch):
     assert asked == ["one"]
 
 
+@pytest.mark.parametrize("sharded", [False, True])
+def test_raw_data_is_read_once_for_all_systems(data, monkeypatch, sharded):
+    asked = []
+    monkeypatch.setattr(raw, "records", lambda case: asked.append(case.id) or iter(()))
+    truth = {**json.loads((data / "one.json").read_text()), "data_path": "raw.jsonl"}
+    sides = {"truth/one": truth, **{f"{name}/one": truth["labels"] for name in ("mine", "yours")}}
+    for name, content in sides.items():
+        (data / name).parent.mkdir()
+        (data / f"{name}.json").write_text(json.dumps(content))
+    names = {side: f"{side}{'' if sharded else '/one.json'}" for side in ("truth", "mine", "yours")}
+    given = tuple(f"{side}={data / names[side]}" for side in ("mine", "yours"))
+    done = gnomon.score("events", str(data / names["truth"]), given, out=str(data / "runs"))
+    assert [len(stored.listed(run.path).entries) for run in done.runs] == [1, 1]
+    assert asked == ["one"]
+
+
 def test_raw_data_that_cannot_be_read_leaves_a_note(tmp_path):
     recording(tmp_path, [])
     (tmp_path / "raw.jsonl").write_text('{"time": 1, "type": "accel", "values": [1]}\n{"time": 0')

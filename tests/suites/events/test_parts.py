@@ -9,6 +9,8 @@ import gnomon
 from gnomon.core.errors import InputError
 from gnomon.core.partition import parts, shares
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SUBJECTS = [f"s{n:02d}" for n in range(1, 11)]
 SOURCE = """
 class Level:
@@ -157,7 +159,7 @@ def test_parameters_reach_the_recogniser(data):
     assert recall == {"Level": 1.0, "Level@level=3.0": 0.5, "Level@label=moving@level=9.0": 0.0}
     resolved = result.runs[1].manifest["options"]["resolved"]
     assert resolved["parameters"] == {"level": 3.0}
-    assert resolved["recognizer"].endswith("Level@level=3.0")
+    assert resolved["system"].endswith("Level@level=3.0")
 
 
 @pytest.mark.parametrize(
@@ -186,5 +188,5 @@ def test_wrong_parameters_are_refused_before_any_work(data, spec, words):
     ],
 )
 def test_built_in_recognisers_say_which_values_they_take(data, spec, words):
-    with pytest.raises(gnomon.NothingScoredError, match=re.escape(words)):
+    with pytest.raises(InputError, match=re.escape(words)):  # before any cell is planned
         gnomon.run("events", truth=str(data / "s01a.json"), recognizers=spec, out="none", retries=0)

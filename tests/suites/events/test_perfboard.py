@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 import gnomon
 from gnomon.core.errors import InputError
 from gnomon.suites.events import files, perfboard
-from gnomon.suites.events.scoring import System
 from gnomon.suites.events.times import Stretch
 
 POSITIVE, NEGATIVE = ("TP", "D", "F", "Us", "Ue"), ("TN", "I", "M", "Os", "Oe")
@@ -46,8 +45,7 @@ def export(tmp_path):
         for name, truth in truths.items():
             (tmp_path / f"{name}.json").write_text(json.dumps(truth))
         cases = files.read_truth(*(tmp_path / f"{name}.json" for name in truths))
-        systems = [System(name, name, found) for name, found in results.items()]
-        perfboard.write(tmp_path / "out" / "scores.json", cases, systems, variant)
+        perfboard.write(tmp_path / "out" / "scores.json", cases, results, variant)
         return load(tmp_path / "out" / "scores.json")
 
     return build
@@ -293,7 +291,7 @@ def test_segments_against_single_seconds(tmp_path_factory, truth, returned):
     labels = [{"t1": a, "t2": a + n, "label": label} for a, n, label in truth]
     (folder / "g.json").write_text(json.dumps({"t1": 0, "t2": 30, "labels": labels}))
     found = [Stretch(float(a), float(a + n), label) for a, n, label in returned]
-    document = perfboard.assemble(files.read_truth(folder / "g.json"), [System("x", "x", {"g": found})], "both")
+    document = perfboard.assemble(files.read_truth(folder / "g.json"), {"x": {"g": found}}, "both")
     for result in document["results"]:
         check_result({**result, "t1": 0.0, "t2": 30.0})
         label = result.get("label")
@@ -350,7 +348,7 @@ def test_what_cannot_be_written_leaves_the_old_file(export, tmp_path):
 def test_bad_places_are_refused_before_the_work(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a folder"):
-        perfboard.write(tmp_path, [], [], "published")
+        perfboard.write(tmp_path, [], {}, "published")
     with pytest.raises(InputError, match="no folder to write into"):
         perfboard.check(tmp_path / "file" / "below" / "scores.json")
     perfboard.check(tmp_path / "a" / "b" / "scores.json")

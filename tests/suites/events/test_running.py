@@ -9,6 +9,8 @@ import pytest
 import gnomon
 from gnomon.core.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 GOOD = """
 class Threshold:
     '''Returns a stretch of "moving" wherever consecutive values exceed 1.'''

@@ -6,6 +6,8 @@ import pytest
 
 import gnomon
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SOURCE = """
 class Learner:
     def train(self, recs, labels):

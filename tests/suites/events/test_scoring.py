@@ -5,6 +5,7 @@ import json
 import pytest
 
 import gnomon
+from gnomon.cli.main import main
 from gnomon.core.errors import InputError
 from gnomon.core.options import build
 from gnomon.core.tallies import Tallies
@@ -273,3 +274,43 @@ def test_the_denominator_of_shares_is_stated_once_for_systems_that_have_the_same
     result = gnomon.score("events", str(tmp_path / "truth.json"), [str(tmp_path / f"{name}.json") for name in "xyz"])
     said = [(item.name, note) for item in result.items for note in item.notes if "classes overlap" in note]
     assert [(name, note.split(":")[0]) for name, note in said] == [("scores", "x, y"), ("scores", "z")]
+
+
+@pytest.mark.parametrize("sharded", [False, True])
+def test_a_background_that_is_no_label_is_named(tmp_path, sharded):
+    labels = [{"t1": 1, "t2": 2, "label": "fall"}, {"t1": 4, "t2": 5, "label": "null"}]
+    for side, content in (("truth", {"t1": 0, "t2": 10, "labels": labels}), ("found", labels[:1])):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "one.json").write_text(json.dumps(content))
+    given = [tmp_path / side if sharded else tmp_path / side / "one.json" for side in ("truth", "found")]
+    options = {"background": ("null", "nosuch"), "out": str(tmp_path / "out")}
+    (run,) = gnomon.score("events", *map(str, given), **options).runs
+    (said,) = (finding for finding in run.findings if finding.id == "background-not-found")
+    assert said.severity == "warning"
+    assert said.evidence == "--background 'nosuch': no such label in truth or results; there are 'fall'"
+    (run,) = gnomon.score("events", *map(str, given), **{**options, "background": ("null",)}).runs
+    assert "background-not-found" not in {finding.id for finding in run.findings}
+
+
+@pytest.mark.parametrize("background", [(), ("null",)])
+def test_a_truth_whose_events_all_lie_outside_fails_as_bad_input(tmp_path, capsys, background):
+    """What lies in the window is background, or nothing; so nothing can be scored."""
+    inside = [stretch(1_700_000_010, 1_700_000_020, "null")] if background else []
+    truth = {"t1": 1_700_000_000, "t2": 1_700_000_600, "labels": [*inside, stretch(20, 30, "a"), stretch(90, 98, "a")]}
+    (tmp_path / "one.json").write_text(json.dumps(truth))
+    (tmp_path / "mine.json").write_text(json.dumps([stretch(20, 30, "a")]))
+    chosen = [part for label in background for part in ("--background", label)]
+    given = str(tmp_path / "one.json"), "--predictions", str(tmp_path / "mine.json")
+    with pytest.raises(SystemExit) as ended:
+        main(["score", "events", "--truth", *given, "--out", "none", *chosen])
+    assert ended.value.code == 2
+    said = capsys.readouterr().err
+    assert "true events of 'one' lie from 20 to 98, but its window is from 1700000000 to 1700000600" in said
+
+
+def test_a_truth_without_events_is_scored(tmp_path):
+    (tmp_path / "one.json").write_text(json.dumps({"t1": 0, "t2": 100, "labels": []}))
+    (tmp_path / "mine.json").write_text("[]")
+    (run,) = gnomon.score("events", str(tmp_path / "one.json"), str(tmp_path / "mine.json")).runs
+    assert run.find("time_accuracy").value == 1.0
+    assert "times-elsewhere" not in {finding.id for finding in run.findings}

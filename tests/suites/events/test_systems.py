@@ -11,20 +11,24 @@ from hypothesis import strategies as st
 import gnomon
 from gnomon.core.errors import InputError
 from gnomon.core.options import build
+from gnomon.core.systems import parse
 from gnomon.measures.events import evaluate
-from gnomon.suites.events import files, raw, recognizers
+from gnomon.suites.events import files, raw
 from gnomon.suites.events.options import SimulateOptions
+from gnomon.suites.events.recognizers import SYSTEMS
 from gnomon.suites.events.simulate import simulate
-from gnomon.suites.events.systems import BUILTIN, hidden_markov
+from gnomon.suites.events.systems import hidden_markov
 from gnomon.suites.events.systems._cells import BLOCK, MOST_GAP, RATE, Cells
 from gnomon.suites.events.systems.hidden_markov import HiddenMarkovWalker, Model, Smoother
 from gnomon.suites.events.systems.spectral import SpectralWalker
 from gnomon.suites.events.systems.threshold import ThresholdWalker
 from gnomon.suites.events.systems.visits import VisitDetector
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 WALKERS = ("threshold-walker", "spectral-walker", "hmm-walker")
 TRIVIAL = ("never", "always")
-LOOKING = [name for name in BUILTIN if name not in TRIVIAL]
+LOOKING = [name for name in SYSTEMS.builtin if name not in TRIVIAL]
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +58,7 @@ def taught(cases):
 def ready(data):
     """Return each recogniser by its name, the trained one trained on others than the first."""
     trained = pickle.dumps(taught(data[0][1:]))
-    return {name: recognizers.find(name) for name in BUILTIN} | {"hmm-walker": lambda: pickle.loads(trained)}
+    return {name: SYSTEMS.find(name) for name in SYSTEMS.builtin} | {"hmm-walker": lambda: pickle.loads(trained)}
 
 
 def accel(values, rate=50.0, first=0.0):
@@ -324,16 +328,16 @@ def test_records_of_the_wrong_width_are_refused(name):
     kind = "location" if name == "visit-detector" else "accel"
     recs = [{"time": float(t), "type": kind, "values": [1.0]} for t in range(100)]
     with pytest.raises(InputError, match=r"record at 0\.0 s: 1 values, expected"):
-        run(recognizers.find(name)(), recs)
+        run(SYSTEMS.find(name)(), recs)
 
 
 def test_short_names():
-    assert recognizers.find("threshold-walker") is ThresholdWalker
-    name, _, source = recognizers.identity("hmm-walker").partition(":")
+    assert SYSTEMS.find("threshold-walker") is ThresholdWalker
+    name, _, source = SYSTEMS.identity(parse("hmm-walker"))["identity"].partition(":")
     assert (name, len(source)) == ("HiddenMarkovWalker", 64)
-    assert not recognizers.identity("spectral-walker").endswith(source)
+    assert not SYSTEMS.identity(parse("spectral-walker"))["identity"].endswith(source)
     with pytest.raises(InputError, match="built in are threshold-walker, spectral-walker, hmm-walker, visit-detector"):
-        recognizers.find("walker")
+        SYSTEMS.find("walker")
 
 
 def test_they_run_through_the_engine(made):
@@ -348,7 +352,7 @@ def test_they_run_through_the_engine(made):
 
 def test_never_and_always_by_hand():
     recs = [{"time": t, "type": "gyro", "values": [0.0]} for t in (2.0, 3.0, 7.5)]
-    never, always = (recognizers.find(name)() for name in TRIVIAL)
+    never, always = (SYSTEMS.find(name)() for name in TRIVIAL)
     for recognizer in (never, always):
         assert recognizer.trivial is True
         assert recognizer.detected() == []
@@ -359,9 +363,9 @@ def test_never_and_always_by_hand():
     assert always.detected((8.0, 9.0)) == []
     always.reset()
     assert always.detected() == []
-    assert recognizers.find("always")(label="visit").labels() == ["visit"]
+    assert SYSTEMS.find("always")(label="visit").labels() == ["visit"]
     with pytest.raises(InputError, match="expected the name of a class"):
-        recognizers.find("always")(label="")
+        SYSTEMS.find("always")(label="")
 
 
 def test_a_table_with_never_and_always_lacks_no_baseline(made, tmp_path):

@@ -49,7 +49,7 @@ def tallied(found, variants=tallying.VARIANTS):
     ids = tuple(one.case.id for one in found)
     true = sorted({label for one in found for label in one.truth.classes})
     longest = max((len(one.truth) for one in found), default=0)
-    return tallying.tallied(Roster(ids, ids, {}, "recording"), found, variants, true=true, longest=longest)
+    return tallying.tally_recordings(Roster(ids, ids, {}, "recording"), found, variants, true=true, longest=longest)
 
 
 def plain(rows):
@@ -65,8 +65,8 @@ def plain(rows):
 def test_recordings_together_leave_what_they_leave_one_by_one(found):
     whole, alone = tallied(found), [tallied([one]) for one in found]
     folded = parts.folded(alone)
-    facts = tallying.joined([part.facts for part in alone])
-    ledgers = summaries.settled(folded.ledgers, ranked=facts["ranked"])
+    facts = tallying.merge_facts([part.facts for part in alone])
+    ledgers = summaries.settle_ledgers(folded.ledgers, ranked=facts["ranked"])
     assert list(whole.tallies) == list(folded.tallies)
     for name, rows in whole.tallies.items():
         assert plain(rows) == plain(folded.tallies[name]), name

@@ -7,6 +7,8 @@ import pytest
 import gnomon
 from gnomon.core.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 SOURCE = """
 class Level:
     '''Learns the smallest value inside of true stretches, then returns what reaches it.'''
@@ -125,7 +127,7 @@ def test_a_recogniser_without_train_is_run_as_it_is(data):
 
 
 def test_what_cannot_be_kept_is_named(data):
-    with pytest.raises(gnomon.NothingScoredError, match=r"all 2 cells failed; .*cannot be kept after train\(\)"):
+    with pytest.raises(gnomon.NothingScoredError, match=r"all 2 cells failed; .*cannot be stored after training"):
         run(data, "a", "b", recogniser="Closure", leave_out="subject", retries=0)
 
 

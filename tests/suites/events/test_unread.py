@@ -7,6 +7,8 @@ import pytest
 import gnomon
 from gnomon.core.errors import InputError
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 LABELS = [{"t1": 1, "t2": 3, "label": "a"}, {"t1": 5, "t2": 6, "label": "a"}]
 
 
@@ -19,9 +21,9 @@ def unread(run):
     return [f for f in run.findings if f.id == "unread-input"]
 
 
-@pytest.mark.parametrize("name", ["score", "confidence", "probability"])
+@pytest.mark.parametrize("name", ["score", "confidence", "probability", "prob"])
 @pytest.mark.parametrize("form", ["csv", "tsv", "json", "slow.json"])
-def test_a_score_has_three_names(tmp_path, name, form):
+def test_a_score_has_four_names(tmp_path, name, form):
     rows = [(1, 3, 0.4), (8, 9, 0.9)]
     path = tmp_path / f"mine.{form}"
     if form.endswith("json"):

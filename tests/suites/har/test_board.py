@@ -20,16 +20,16 @@ def items(found, name):
 def test_nothing_chosen_takes_the_first_of_everything(runs):
     found = board(runs, {})
     assert found.chosen == {name: options[0] for name, options in found.choices.items()}
-    assert found.chosen["metric"] == "zs-open"
+    assert found.chosen["task"] == "zs-open"
 
 
 def test_what_there_is_not_is_not_chosen(runs):
-    assert board(runs, {"metric": "<script>", "dataset": "other"}).chosen["metric"] == "zs-open"
+    assert board(runs, {"task": "<script>", "dataset": "other"}).chosen["task"] == "zs-open"
 
 
 @pytest.mark.parametrize(("measure", "key"), [("accuracy", "accuracy"), ("macro F1", "macro_f1")])
 def test_the_grid_holds_the_scores_of_the_chosen_metric(runs, measure, key):
-    table = items(board(runs, {"metric": "sup-10", "measure": measure}), "grid")
+    table = items(board(runs, {"task": "sup-10", "measure": measure}), "grid")
     row = next(row for row in table.rows if row["dataset"].value == "target")
     for run in runs:
         expected = run.find(f"{key}[sup-10 target]")
@@ -41,10 +41,10 @@ def test_the_classes_follow_from_the_answers(runs):
     import pyarrow.parquet as pq
 
     metric, dataset = "sup-10", "target"
-    table = items(board(runs, {"metric": metric, "dataset": dataset}), "classes")
+    table = items(board(runs, {"task": metric, "dataset": dataset}), "classes")
     for run in runs:
         rows = pq.read_table(run.path / "predictions.parquet").to_pylist()
-        own = [(r["truth"], r["label"]) for r in rows if r["metric"] == metric and r["dataset"] == dataset]
+        own = [(r["truth"], r["label"]) for r in rows if r["task"] == metric and r["dataset"] == dataset]
         for line in table.rows:
             label = line["class"].value
             right = sum(t == p == label for t, p in own)

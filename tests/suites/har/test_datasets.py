@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 import zipfile
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +15,7 @@ import pytest
 
 from gnomon.core.errors import InputError
 from gnomon.report import render
-from gnomon.suites.har.datasets import REGISTRY, found, motionsense
+from gnomon.suites.har.datasets import REGISTRY, Faults, found, motionsense
 from gnomon.suites.har.datasets.catalogue import catalogue
 from gnomon.suites.har.datasets.stamps import repair
 from gnomon.suites.har.datasets.units import check_units, resting
@@ -221,7 +220,7 @@ def test_motionsense_in_both_variants(tmp_path):
 
 def test_dsads_joins_segments_and_breaks_at_gaps(tmp_path):
     write_dsads(tmp_path, segments=(1, 2, 5), people=(1,), activities=(1,))
-    faults = Counter()
+    faults = Faults()
     first, second = DSADS.read(tmp_path, faults=faults)
     assert (len(first.times), len(second.times)) == (250, 125)
     assert (first.id, second.id) == ("dsads/p1/a01_s01", "dsads/p1/a01_s05")
@@ -247,13 +246,13 @@ def test_wisdm_repairs_and_refuses_time_stamps(tmp_path):
     lines[11] = lines[10]  # a duplicate
     del lines[100:130]  # a gap of 1.5 s
     path.write_text("\n".join(lines) + "\n")
-    faults = Counter()
+    faults = Faults()
     recordings = list(WISDM.read(tmp_path, faults=faults))
     assert [one.id for one in recordings] == ["wisdm/1600/A_1", "wisdm/1600/A_2", "wisdm/1600/D_1"]
     assert faults["accelerometer: duplicate time stamps, dropped"] == 1
     assert faults["accelerometer: gaps in time, cut there"] == 1
     path.write_text("\n".join([lines[0]] * 50 + lines[270:]) + "\n")
-    faults = Counter()
+    faults = Faults()
     assert [one.label for one in WISDM.read(tmp_path, faults=faults)] == ["sitting"]
     told = "(first: data_1600_accel_phone.txt from row 1 on, A, 98 % of 50 stamps repeat or jump back, at most 10 %)"
     assert faults[f"accelerometer: recordings refused for their time stamps {told}"] == 1
@@ -262,7 +261,7 @@ def test_wisdm_repairs_and_refuses_time_stamps(tmp_path):
 def test_wisdm_without_a_gyroscope_masks_it(tmp_path):
     write_wisdm(tmp_path, people=(1600,), letters="A")
     shutil.rmtree(tmp_path / "wisdm-dataset/raw/phone/gyro")
-    faults = Counter()
+    faults = Faults()
     (one,) = WISDM.read(tmp_path, faults=faults)
     assert one.mask.tolist() == [True] * 3 + [False] * 3
     assert not one.signals[:, 3:].any()
@@ -331,8 +330,8 @@ def test_damaged_files_are_named_with_their_line(tmp_path, name, file, change, m
     assert message in str(caught.value)
     assert file in str(caught.value)
     report = REGISTRY[name].check(tmp_path)
-    assert not report.found
-    assert message in report.error
+    assert report.state != "complete"
+    assert message in (report.error or report.broken[0])
 
 
 def test_a_damaged_archive_is_refused(tmp_path):
@@ -542,17 +541,16 @@ def test_the_catalogue(tmp_path):
     assert catalogue("describe", "nothing", data_root=str(tmp_path)) is None
 
 
-def test_nothing_is_said_to_be_absent_where_reading_stopped(tmp_path):
+def test_what_cannot_be_read_is_named_and_the_rest_is_counted(tmp_path):
     write_dsads(tmp_path)
     broken(tmp_path / "data/a09/p1/s02.txt", lambda data: data[:100])
     answer = catalogue("check", str(tmp_path))
     assert answer.faults == 1
-    assert answer.tables[0].rows[0]["state"].value == "unusable"
+    assert answer.tables[0].rows[0]["state"].value == "a part"
     notes = "\n".join(answer.tables[0].notes)
+    assert "left out, cannot be read: " in notes
     assert "s02.txt: line" in notes
-    assert "reading stopped there" in notes
-    assert "not here" not in notes
-    assert DSADS.check(tmp_path).missing == ()
+    assert len(DSADS.check(tmp_path).broken) == 1
 
 
 def test_an_empty_folder_says_where_everything_is_obtained(tmp_path):
@@ -624,3 +622,21 @@ class TestReal:
         assert slow.signals.shape[1:] == (120, 6)
         np.testing.assert_allclose(native.signals.mean(axis=1), slow.signals.mean(axis=1), atol=0.35)
         assert resting(recordings)
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "change"),
+    [
+        ("wisdm", "wisdm-dataset/raw/phone/gyro/data_1600_gyro_phone.txt", lambda b: b[:-9]),
+        ("dsads", "data/a09/p1/s02.txt", lambda b: b.replace(b"8.0", b"8,0", 1)),
+    ],
+)
+def test_a_damaged_file_is_left_out_where_that_is_asked_for(tmp_path, name, file, change):
+    WRITERS[name](tmp_path)
+    whole = [recording.id for recording in REGISTRY[name].read(tmp_path)]
+    broken(tmp_path / file, change)
+    faults = Faults.leaving_out()
+    left = [recording.id for recording in REGISTRY[name].read(tmp_path, faults=faults)]
+    assert set(left) < set(whole)
+    assert len(faults.broken) == 1
+    assert file in faults.broken[0]

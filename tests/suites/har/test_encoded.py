@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from gnomon.core.errors import InputError, IntegrityError, MissingExtraError
+from gnomon.core.systems import parse
 from gnomon.engine.begun import doing
-from gnomon.suites.har import systems
 from gnomon.suites.har.metrics import best
 from gnomon.suites.har.recordings import Windows
-from gnomon.suites.har.systems import Conditions
+from gnomon.suites.har.systems import SYSTEMS, Conditions
 from gnomon.suites.har.systems.neural import training
 from gnomon.suites.har.systems.neural.encoded import ENCODER_RATE, Encoded
 from gnomon.suites.har.systems.neural.pools import Pool
@@ -60,7 +60,7 @@ def fitted_models():
     found = {}
     for name in ("limubert", "crosshar"):
         pieces, codes = taught()
-        model = systems.make(name)
+        model = SYSTEMS.make(name)
         facts = model.pretrain(pieces, CONDITIONS), model.fit(pieces, codes, CONDITIONS)
         found[name] = model, facts
     return found
@@ -114,7 +114,7 @@ def test_without_validation_windows_all_epochs_are_made(fitted_models, name):
 def test_what_is_saved_gives_the_same_scores(fitted_models, name, tmp_path):
     model, _ = fitted_models[name]
     model.save(tmp_path)
-    other = systems.make(name)
+    other = SYSTEMS.make(name)
     other.load(tmp_path)
     asked = windows(np.arange(7) % 3, 5)
     assert np.array_equal(model.scores(asked), other.scores(asked))
@@ -127,7 +127,7 @@ def test_what_is_saved_gives_the_same_scores(fitted_models, name, tmp_path):
 
 def test_an_encoder_alone_is_saved_too(name, tmp_path):
     pieces, codes = taught(12)
-    model, other = systems.make(name), systems.make(name)
+    model, other = SYSTEMS.make(name), SYSTEMS.make(name)
     model.pretrain(pieces, CONDITIONS)
     model.save(tmp_path)
     other.load(tmp_path)
@@ -142,7 +142,7 @@ def test_the_same_seed_gives_the_same_model_and_another_one_another(name):
     asked = windows(np.arange(4) % 3, 5)
     found = []
     for seed in (42, 42, 43):
-        model = systems.make(name)
+        model = SYSTEMS.make(name)
         facts = model.fit(pieces, codes, Conditions(seed, 3431, "smoke", "accuracy", 0, 200))
         assert facts["pretrained"]["updates"] > 0
         found.append((model.scores(asked), tune(model, n=6).scores(asked)))
@@ -162,7 +162,7 @@ def test_what_is_interrupted_and_done_again_gives_the_same_scores(fitted_models,
         with doing(tmp_path, work, work):
             if work == "fine_tune":
                 return tune(fitted_models[name][0], Conditions(42, 3431, "smoke", "macro_f1", 5, 200)).scores(asked)
-            model = systems.make(name)
+            model = SYSTEMS.make(name)
             if work == "fit":
                 model.encoder = fitted_models[name][0].encoder
                 model.fit(pieces, codes, CONDITIONS)
@@ -189,7 +189,7 @@ def test_what_is_interrupted_and_done_again_gives_the_same_scores(fitted_models,
 
 def test_what_is_refused(name):
     codes = np.arange(6) % 3
-    model = systems.make(name)
+    model = SYSTEMS.make(name)
     with pytest.raises(InputError, match="no classifier yet"):
         model.scores(windows(codes))
     with pytest.raises(InputError, match="nothing to fine-tune yet"):
@@ -221,9 +221,9 @@ def test_it_learns_what_is_plain_to_see(fitted_models, name):
 
 def test_a_model_is_described_without_torch(name, monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    model = systems.make(name)
+    model = SYSTEMS.make(name)
     assert isinstance(model, Encoded)
-    assert systems.pretrained(systems.find(name))
+    assert SYSTEMS.offers(parse(name), "pretrain")
     assert all(item.system == name for item in model.deviations)
     assert pickle.dumps(model.deviations)
     with pytest.raises(MissingExtraError, match=r"gnomon\[models\]"):

@@ -20,8 +20,7 @@ from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.systems import parse
 from gnomon.engine.begun import doing
 from gnomon.suites.har.recordings import Windows
-from gnomon.suites.har.systems import Conditions, content, find, identity, parameters
-from gnomon.suites.har.systems import make as make_system
+from gnomon.suites.har.systems import SYSTEMS, Conditions
 from gnomon.suites.har.systems.neural import descriptions, gravity, lanhar, lanhar_settings, snippets, text, training
 from gnomon.suites.har.vocabulary import LABELS
 
@@ -247,16 +246,17 @@ def test_every_label_has_texts_and_every_training_label_a_pattern():
 
 
 def test_the_system_is_listed_without_torch():
-    assert find("lanhar") is lanhar.LanHar
-    assert parameters("lanhar") == {"weights": "", "describe": ""}
-    assert identity("lanhar").startswith("LanHar:")
+    assert SYSTEMS.find("lanhar") is lanhar.LanHar
+    assert SYSTEMS.parameters("lanhar") == {"weights": "", "describe": ""}
+    assert SYSTEMS.identity(parse("lanhar"))["identity"].startswith("LanHar:")
     assert lanhar.LanHar.text_aligned
     assert all(one.system == "lanhar" for one in lanhar.LanHar.deviations)
     with pytest.raises(InputError, match="not fitted"):
         lanhar.LanHar().embed(windows_of(shaken()))
     with pytest.raises(InputError, match="expected weights=FOLDER"):
         lanhar.LanHar(weights=3)
-    assert content(parse("lanhar")) != content(parse(f"lanhar@describe={__name__}:writer"))
+    texts = "lanhar", f"lanhar@describe={__name__}:writer"
+    assert len({SYSTEMS.identity(parse(text))["content"] for text in texts}) == 2
 
 
 def units(torch, n, d, seed):
@@ -451,7 +451,7 @@ def test_the_same_seed_gives_the_same_model_and_what_was_kept_scores_the_same(ti
     np.testing.assert_array_equal(fitted(tiny)[0].score_labels(windows, ["walking", "zorbing"]), expected)
     assert (fitted(tiny, replace(SMOKE, seed=7))[0].score_labels(windows, ["walking", "zorbing"]) != expected).any()
     model.save(tmp_path)
-    again = make_system(f"lanhar@weights={tiny}")
+    again = SYSTEMS.make(f"lanhar@weights={tiny}")
     again.load(tmp_path)
     np.testing.assert_array_equal(again.score_labels(windows, ["walking", "zorbing"]), expected)
     other = lanhar.LanHar(weights=tiny)

@@ -11,7 +11,6 @@ import itertools
 import re
 import struct
 import zipfile
-from collections import Counter
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
-from gnomon.suites.har.datasets import hapt, hhar, ku_har, matlab, pamap2, tails, uci_har, unimib
+from gnomon.suites.har.datasets import Faults, hapt, hhar, ku_har, matlab, pamap2, tails, uci_har, unimib
 from gnomon.suites.har.datasets.catalogue import catalogue
 from gnomon.suites.har.vocabulary import TRAIN_LABELS
 from gnomon.suites.har.windows import at_rate, cut
@@ -217,7 +216,7 @@ class TestUciHar:
     def test_lines_are_joined(self, tmp_path):
         write_uci(tmp_path)
         write_uci(tmp_path, runs=((2, 6, 2),), part="test")
-        faults = Counter()
+        faults = Faults()
         recordings = list(UCI.read(tmp_path, faults=faults))
         assert [(one.subject, one.label, len(one.times)) for one in recordings] == [
             ("1", "standing", 320),
@@ -239,7 +238,7 @@ class TestUciHar:
 
     def test_a_break_in_a_run_begins_a_recording(self, tmp_path):
         write_uci(tmp_path, runs=((1, 4, 3), (1, 4, 2)))
-        faults = Counter()
+        faults = Faults()
         assert [len(one.times) for one in UCI.read(tmp_path, faults=faults)] == [256, 192]
         assert faults["lines that do not go on from the one before, a new recording begins"] == 1
         assert faults["part 'test' is not there"] == 1
@@ -307,7 +306,7 @@ class TestHapt:
     def test_parts_that_are_not_there_are_counted(self, tmp_path):
         write_hapt(tmp_path)
         (tmp_path / "HAPT Data Set/RawData/gyro_exp02_user01.txt").unlink()
-        faults = Counter()
+        faults = Faults()
         assert len(list(HAPT.read(tmp_path, faults=faults))) == 2
         assert faults == {
             "files of one sensor without the other, left out (first: acc_exp02_user01.txt)": 1,
@@ -316,7 +315,7 @@ class TestHapt:
         }
         (tmp_path / "HAPT Data Set/RawData/gyro_exp02_user01.txt").write_text("0.1 0.2 0.3\n" * 400)
         (tmp_path / "HAPT Data Set/RawData/labels.txt").write_text("\n1 1 5 11 400\n")
-        faults = Counter()
+        faults = Faults()
         assert len(list(HAPT.read(tmp_path, faults=faults))) == 1
         assert faults == {"experiments without rows of labels, left out (first: 2 of user 1)": 1}
 
@@ -342,7 +341,7 @@ class TestHapt:
 class TestHhar:
     def test_runs_by_device_on_the_clock_of_creation(self, tmp_path):
         write_hhar(tmp_path)
-        faults = Counter()
+        faults = Faults()
         recordings = list(HHAR.read(tmp_path, faults=faults))
         assert [one.id for one in recordings] == [
             "hhar/a/nexus4_1_stand_1",
@@ -376,7 +375,7 @@ class TestHhar:
     def test_sensors_with_other_zeros_meet_by_their_arrival(self, tmp_path):
         write_hhar(tmp_path, plan=HHAR_PLAN[:1])
         write_hhar(tmp_path, sensors=("gyroscope",), plan=(("a", "nexus4", 1, BOOT_NS, 5_000_000),))
-        faults = Counter()
+        faults = Faults()
         first, second = HHAR.read(tmp_path, faults=faults)
         # arrival is written in steps of 20 ms, which is how far the join can be off
         np.testing.assert_allclose(first.signals[:, 3], first.times + 0.005, atol=0.021)
@@ -386,7 +385,7 @@ class TestHhar:
     def test_a_clock_that_drifts_is_still_one_clock(self, tmp_path):
         write_hhar(tmp_path / "a", plan=HHAR_PLAN[:1])
         write_hhar(tmp_path / "b", plan=HHAR_PLAN[:1], drift=0.2)  # nearly five seconds later in the end
-        faults = Counter()
+        faults = Faults()
         for one, two in zip(HHAR.read(tmp_path / "a"), HHAR.read(tmp_path / "b", faults=faults), strict=True):
             np.testing.assert_array_equal(one.signals, two.signals)
         assert not met(faults)
@@ -394,7 +393,7 @@ class TestHhar:
     def test_without_a_gyroscope_channels_are_masked(self, tmp_path):
         write_hhar(tmp_path, sensors=("accelerometer",))
         write_hhar(tmp_path, sensors=("gyroscope",), plan=HHAR_PLAN[1:])
-        faults = Counter()
+        faults = Faults()
         recordings = list(HHAR.read(tmp_path, faults=faults))
         assert [one.mask.tolist()[3:] for one in recordings] == [[False] * 3] * 2 + [[True] * 3] * 2
         assert not recordings[0].signals[:, 3:].any()
@@ -406,7 +405,7 @@ class TestHhar:
         write_hhar(tmp_path, plan=HHAR_PLAN[:1])
         path = tmp_path / "Activity recognition exp/Phones_gyroscope.csv"
         path.write_text("\n".join(path.read_text().splitlines()[:1500]) + "\n")
-        faults = Counter()
+        faults = Faults()
         assert [one.label for one in HHAR.read(tmp_path, faults=faults)] == ["standing"]
         assert faults["activity runs that the gyroscope does not cover, left out"] == 1
 
@@ -417,7 +416,7 @@ class TestHhar:
         lines[20] = lines[19]
         del lines[100:200]
         path.write_text("\n".join(lines) + "\n")
-        faults = Counter()
+        faults = Faults()
         assert len(list(HHAR.read(tmp_path, faults=faults))) == 2
         assert faults["accelerometer: duplicate time stamps, dropped"] == 1
         assert faults["accelerometer: gaps in time, cut there"] == 1
@@ -463,7 +462,7 @@ class TestPamap2:
         write_pamap2(tmp_path)
         write_pamap2(tmp_path, session="Optional", plan=((10, 3), (17, 8)))
         write_pamap2(tmp_path, subject=109, plan=((1, 7),))
-        faults = Counter()
+        faults = Faults()
         recordings = list(PAMAP2.read(tmp_path, faults=faults))
         assert [(one.id, one.label, len(one.times)) for one in recordings] == [
             ("pamap2/101/protocol_1_1", "lying", 900),
@@ -484,7 +483,7 @@ class TestPamap2:
         for k in range(500, 510):  # ten: .11 s
             lines[k] = pamap_row(8.38 + k / 100, 1, turn="NaN")
         path.write_text("\n".join(lines) + "\n")
-        faults = Counter()
+        faults = Faults()
         first, second = PAMAP2.read(tmp_path, faults=faults)
         assert (len(first.times), len(second.times)) == (500, 390)
         np.testing.assert_allclose(first.signals[99:110, 0], np.linspace(1, 3, 11), rtol=1e-6)
@@ -516,7 +515,7 @@ class TestKuHar:
     @pytest.mark.parametrize("filler", [",,,", "NaN,NaN,NaN,NaN", "0,0,0,0"])
     def test_sensors_of_unequal_length(self, tmp_path, filler):
         write_ku(tmp_path, gyro_rows=700, filler=filler)
-        faults = Counter()
+        faults = Faults()
         (one,) = KU.read(tmp_path, faults=faults)
         assert len(one.times) == 699
         assert not met(faults)
@@ -537,14 +536,14 @@ class TestKuHar:
     def test_rows_with_a_part_missing_are_counted(self, tmp_path):
         path = write_ku(tmp_path)
         path.write_text(path.read_text().replace("0.125,0.01,", "NaN,0.01,", 1))
-        faults = Counter()
+        faults = Faults()
         (one,) = KU.read(tmp_path, faults=faults)
         assert len(one.times) == 898
         assert met(faults) == {"samples of which a part is missing, left out": 1}
 
     def test_without_a_gyroscope(self, tmp_path):
         write_ku(tmp_path, gyro_rows=0)
-        faults = Counter()
+        faults = Faults()
         (one,) = KU.read(tmp_path, faults=faults)
         assert one.mask.tolist() == [True] * 3 + [False] * 3
         assert met(faults) == {"files without gyroscope, its channels masked": 1}
@@ -578,7 +577,7 @@ class TestUnimib:
         data, labels = unimib_tables()
         data[7] = data[3]
         write_unimib(tmp_path, tables=(data, labels))
-        faults = Counter()
+        faults = Faults()
         assert len(list(UNIMIB.read(tmp_path, faults=faults))) == 40
         assert faults == {"pieces that repeat another one, kept": 1}
 
@@ -689,7 +688,7 @@ class TestMatlab:
 
     def test_a_bomb_is_refused(self):
         file = io.BytesIO()
-        scipy.io.savemat(file, {"x": np.zeros((9000, 1000))}, do_compression=True)
+        scipy.io.savemat(file, {"x": np.zeros((20_000, 1000))}, do_compression=True)
         with pytest.raises(InputError, match="bomb"):
             matlab.read(file.getvalue(), "file")
 
@@ -790,8 +789,8 @@ def test_damaged_files_are_named_with_their_line(tmp_path, name, file, change, m
     assert message in str(caught.value)
     assert file in str(caught.value)
     report = LOADERS[name].check(tmp_path)
-    assert not report.found
-    assert message in report.error
+    assert report.state != "complete"
+    assert message in (report.error or report.broken[0])
 
 
 @pytest.mark.parametrize("name", WRITERS)
@@ -829,3 +828,70 @@ def test_any_damage_gives_an_error_or_recordings(tmp_path, name):
             refused += 1
         path.write_bytes(whole)
     assert refused > 10
+
+
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        (
+            "Inertial Signals/body_gyro_x_train.txt",
+            "body_gyro_x_train.txt: line 6: cell 3 is 'what', expected a number",
+        ),
+        ("y_train.txt", "y_train.txt: line 6: cell 1 is 'what', expected a whole number"),
+        ("subject_train.txt", "subject_train.txt: line 6: cell 1 is 'what', expected a whole number"),
+    ],
+)
+def test_uci_har_a_bad_cell_leaves_out_the_window_of_its_line(tmp_path, file, said):
+    write_uci(tmp_path)
+    path = tmp_path / "UCI HAR Dataset" / "train" / file
+    lines = path.read_text().split("\n")
+    cells = lines[5].split()
+    cells[min(2, len(cells) - 1)] = "what"
+    lines[5] = " ".join(cells)
+    path.write_text("\n".join(lines))
+    faults = Faults.leaving_out()
+    found = list(UCI.read(tmp_path, faults=faults))
+    # Subject 1 walks in lines 5 to 7: without line 6, two recordings of a line each.
+    assert [one.id.rpartition("/")[2] for one in found] == [
+        "train_5_l00001",
+        "train_1_l00005",
+        "train_1_l00007",
+        "train_1_l00008",
+    ]
+    assert [len(one.times) for one in found] == [320, 128, 128, 192]
+    assert all(np.isfinite(one.signals).all() for one in found)
+    assert list(faults) == ["part 'test' is not there"]
+    (told,) = faults.broken
+    assert said in told
+    assert "(1 of 9 windows left out, one for each bad line of this file)" in told
+    assert UCI.check(tmp_path).subjects == ("1", "3")
+
+
+@pytest.mark.parametrize("variant", ["strict", "published"])
+def test_uci_har_a_bad_cell_of_a_file_that_is_not_used_loses_nothing(tmp_path, variant):
+    write_uci(tmp_path)
+    other = {"strict": "body_acc", "published": "total_acc"}[variant]
+    path = tmp_path / "UCI HAR Dataset" / "train" / "Inertial Signals" / f"{other}_x_train.txt"
+    path.write_bytes(replaced(b"e+000", b"e+00x")(path.read_bytes()) if other == "total_acc" else path.read_bytes()[3:])
+    whole = list(UCI.read(tmp_path, variant, Faults.leaving_out()))
+    assert sum(int(one.tags["lines"]) for one in whole) == 9
+
+
+def test_uci_har_a_part_that_is_lost_says_how_much_and_its_people_are_not_called_absent(tmp_path):
+    write_uci(tmp_path)
+    write_uci(tmp_path, runs=((2, 5, 4),), part="test")
+    (tmp_path / "UCI HAR Dataset/train/Inertial Signals/body_gyro_x_train.txt").write_text("1 2 3\n")
+    report = UCI.check(tmp_path)
+    (told,) = report.broken
+    assert "body_gyro_x_train.txt: line 1: ends after 3 cells" in told
+    assert told.endswith("(all of the part 'train' is left out: 9 windows of 2 subjects)")
+    assert report.unused == ("1", "3")
+    assert report.missing[0].startswith("27 subjects of 30, or in what cannot be read: '4', '5'")
+
+
+def test_uci_har_without_readable_subjects_says_that_people_may_be_in_what_cannot_be_read(tmp_path):
+    write_uci(tmp_path)
+    write_uci(tmp_path, runs=((2, 5, 4),), part="test")
+    (tmp_path / "UCI HAR Dataset/train/subject_train.txt").write_text("who\n")
+    report = UCI.check(tmp_path)
+    assert report.missing[0].startswith("29 subjects of 30, or in what cannot be read")

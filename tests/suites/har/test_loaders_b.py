@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from gnomon.core.errors import InputError
-from gnomon.suites.har.datasets import mhealth, mobiact, realworld, recgym, vtt_coniot
+from gnomon.suites.har.datasets import Faults, mhealth, mobiact, realworld, recgym, vtt_coniot
 from gnomon.suites.har.datasets.joining import joined, together, turning, unbroken
 from gnomon.suites.har.datasets.units import resting
 from gnomon.suites.har.vocabulary import TEST_LABELS, TRAIN_LABELS
@@ -45,7 +45,7 @@ def packed(files):
 
 
 def read(dataset, root, variant="strict"):
-    faults = Counter()
+    faults = Faults()
     return list(dataset.read(root, variant, faults)), faults
 
 
@@ -645,7 +645,7 @@ def test_joining_by_straight_lines_and_by_the_filter():
 def test_joining_leaves_out_short_pieces_and_breaks():
     times = np.concatenate([np.arange(0, 3, 0.02), np.arange(5, 5.5, 0.02)])
     values = np.ones((len(times), 3))
-    faults = Counter()
+    faults = Faults()
     ((at, signals, rate),) = together(times, values, turning(times, 2 * values, faults, where="g"), faults, where="a")
     assert (at[0], len(at), rate) == (0, 150, pytest.approx(50))
     np.testing.assert_array_equal(signals, [[1, 1, 1, 2, 2, 2]] * 150)

@@ -47,7 +47,7 @@ def test_a_measure_comes_back_from_its_record():
 def test_native_scorings_are_those_of_the_protocol():
     assert [native(m, False) for m in metrics.METRICS] == ["group", "group", "exact", "exact"]
     assert [native(m, True) for m in metrics.METRICS] == ["group", "exact", "exact", "exact"]
-    with pytest.raises(InputError, match="no metric 'open'"):
+    with pytest.raises(InputError, match="no task 'open'"):
         native("open", False)
 
 

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from gnomon.core.errors import GnomonError, InputError, IntegrityError
+from gnomon.core.systems import parse
 from gnomon.engine.begun import doing
-from gnomon.suites.har import systems
 from gnomon.suites.har.recordings import Windows
-from gnomon.suites.har.systems import Conditions
+from gnomon.suites.har.systems import SYSTEMS, Conditions
 from gnomon.suites.har.systems.neural import filling, kernel, moment, patches, public, t5, training
 from gnomon.suites.har.systems.neural.moment import Moment
 from gnomon.suites.har.systems.neural.t5 import Sizes
@@ -554,20 +554,20 @@ def test_a_model_with_public_weights_says_which_and_refuses_others(tmp_path):
     tuned = other.fine_tune(asked, np.arange(12) % 3, windows([]), np.zeros(0, int), CLASSES, SMOKE)
     assert tuned.facts["weights"] == facts["weights"]
 
-    before = Moment.content(weights=folder)
+    before = Moment.identify_parameters(weights=folder)
     public_folder(tmp_path / "w", **{KEY: np.ones((8, 12), np.float32)})
-    assert Moment.content(weights=folder) != before
-    assert Moment.content() == Moment.content(size="mini") == ""
+    assert Moment.identify_parameters(weights=folder) != before
+    assert Moment.identify_parameters() == Moment.identify_parameters(size="mini") == ""
     with pytest.raises(IntegrityError, match="changed since the model was fitted"):
         Moment(weights=folder).load(tmp_path / "kept")
 
 
 def test_parameters_and_what_they_refuse():
-    assert systems.find("moment") is Moment
-    assert systems.pretrained(Moment)
-    assert systems.parameters("moment") == {"weights": None, "size": None}
+    assert SYSTEMS.find("moment") is Moment
+    assert SYSTEMS.offers(parse("moment"), "pretrain")
+    assert SYSTEMS.parameters("moment") == {"weights": None, "size": None}
     # the hash of what parameters name takes the same parameters
-    assert set(inspect.signature(Moment.content).parameters) == set(systems.parameters("moment"))
+    assert set(inspect.signature(Moment.identify_parameters).parameters) == set(SYSTEMS.parameters("moment"))
     for given, message in (
         ({"size": "tiny"}, "no size 'tiny'; there are mini, small, base, large"),
         ({"weights": 5}, "expected a folder"),

@@ -20,6 +20,8 @@ from gnomon.suites.har.vocabulary import TEST_LABELS
 
 from .conftest import write_dataset
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 FAST = {"systems": "nearest_mean,majority", "profile": "smoke"}
 
 
@@ -74,7 +76,7 @@ def test_zero_shot_scores_all_windows_and_supervised_the_test_part(both, tmp_pat
     tasks = of(both, "majority", "strict").manifest["facts"]["tasks"]
     assert tasks["zs-open target"]["n"] == tasks["zs-open target"]["windows"] == 84
     assert tasks["sup-1 target"]["n"] == 84  # three folds, each window tested once
-    single = run(root, tmp_path, test="target", metrics="sup-1", systems="majority")
+    single = run(root, tmp_path, test="target", tasks="sup-1", systems="majority")
     assert single.runs[0].manifest["facts"]["tasks"]["sup-1 target"]["n"] == 12  # one of seven subjects
 
 
@@ -138,14 +140,28 @@ def test_the_same_seed_gives_the_same_scores_whoever_does_the_work(root, tmp_pat
     assert one.runs[0].manifest["prediction_fingerprint"] == two.runs[0].manifest["prediction_fingerprint"]
 
 
+def test_chosen_metrics_of_several_datasets_in_both_variants(both):
+    names = ["macro_f1[zs-open]", "accuracy[sup-10 target]", "exact_accuracy[zs-open target]"]
+    result = gnomon.api.present(gnomon.api.choose_metrics(both.runs, names)[0])
+    for table in (result.tables["scores"], result.tables["scores_2"]):
+        assert [column.key for column in table.columns[3:]] == names
+        assert len(table.rows) == 2
+    assert len({row["measure"].value for row in result.tables["variants"].rows}) == len(names)
+
+
 def test_seeds_are_runs_of_their_own_and_one_row(root, tmp_path):
-    result = run(root, tmp_path, test="target", systems="random_forest@trees=5", seeds=3, metrics="zs-open,sup-1")
+    result = run(root, tmp_path, test="target", systems="random_forest@trees=5", seeds=3, tasks="zs-open,sup-1")
     assert sorted(r.manifest["facts"]["seed"] for r in result.runs) == [42, 43, 44]
     assert len({r.manifest["id"] for r in result.runs}) == 3
     (row,) = result.tables["scores"].rows
     values = [r.find("accuracy[sup-1]").value for r in result.runs]
     assert row["accuracy[sup-1]"].value == pytest.approx(100 * np.mean(values))
-    over = gnomon.compare(result, over="seeds", measures="accuracy[sup-1]")
+    names = ["weighted_f1[sup-1 target]", "accuracy[sup-1]", "group_accuracy[zs-open]"]
+    chosen = gnomon.load(tmp_path, metrics=names).tables["scores"]
+    assert [column.key for column in chosen.columns[3:]] == names
+    (row,) = chosen.rows
+    assert row["accuracy[sup-1]"].value == pytest.approx(100 * np.mean(values))
+    over = gnomon.compare(result, over="seeds", metrics="accuracy[sup-1]")
     assert over.tables["seeds"].rows[0]["mean"].value == pytest.approx(100 * np.mean(values))
 
 
@@ -177,9 +193,9 @@ def test_caps_leave_splits_alone(root, tmp_path, monkeypatch):
     """Scored windows are capped after the split: labelled windows and test parts are drawn from everything."""
     from dataclasses import replace
 
-    whole = run(root, tmp_path / "a", test="target", metrics="sup-10")
+    whole = run(root, tmp_path / "a", test="target", tasks="sup-10")
     monkeypatch.setitem(protocol.PROFILES, "smoke", replace(protocol.PROFILES["smoke"], scored_windows=5))
-    capped = run(root, tmp_path / "b", test="target", metrics="sup-10")
+    capped = run(root, tmp_path / "b", test="target", tasks="sup-10")
     a, b = (r.runs[0].manifest["facts"]["tasks"]["sup-10 target"] for r in (whole, capped))
     assert (a["n"], b["n"]) == (12, 5)
     assert a["n_train"] == b["n_train"]
@@ -253,7 +269,7 @@ def test_a_cell_that_fails_leaves_a_partial_run(root, tmp_path):
         ({"test": "nothing"}, "--test: no dataset 'nothing'"),
         ({"test": "motionsense"}, "'motionsense' not found"),
         ({"train": "first", "test": "first"}, "trained on and tested on"),
-        ({"metrics": "zs"}, "no metric 'zs'"),
+        ({"tasks": "zs"}, "no task 'zs'"),
         ({"systems": ","}, "no system given"),
         ({"systems": "majority@x=1"}, "no parameter 'x'"),
     ],
@@ -272,7 +288,7 @@ def test_planted_copies_of_a_subject_are_found(tmp_path):
     """The signals of one subject under the name of others: the digests of the windows are equal across the split."""
     write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=6, rate=20, copy=range(1, 7))
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="sup-10", folds=3)
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="sup-10", folds=3)
     (finding,) = findings(result, "exact-duplicates")
     assert finding.severity == "error"
 
@@ -282,7 +298,7 @@ def test_planted_units_are_found(tmp_path):
     write_dataset(tmp_path, "good", "train", ("sitting", "walking"), seed=1, subjects=6)
     write_dataset(tmp_path, "wrong", "train", ("sitting", "walking"), seed=2, subjects=3, scale=1 / 9.80665)
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=3, subjects=6)
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open")
     (finding,) = findings(result, "resting-acceleration")
     assert finding.severity == "error"
     assert "wrong: at rest the acceleration is 1 m/s^2" in finding.evidence
@@ -293,7 +309,7 @@ def test_planted_units_are_found(tmp_path):
 def test_planted_degrees_are_found(tmp_path):
     write_dataset(tmp_path, "good", "train", ("sitting", "walking"), seed=1, subjects=3)
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=3, subjects=3, turning=180 / np.pi)
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open")
     (finding,) = findings(result, "turning-rate")
     assert finding.severity == "error"
     assert "target" in finding.evidence
@@ -305,7 +321,7 @@ def test_one_subject_of_another_unit_is_found_by_its_scale(tmp_path):
     write_dataset(tmp_path, "first", "train", ("walking",), seed=1, subjects=8)
     write_dataset(tmp_path, "other", "train", ("walking",), seed=2, subjects=1, scale=1 / 9.80665)
     write_dataset(tmp_path, "target", "test", ("walking",), seed=3, subjects=3)
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open")
     (finding,) = findings(result, "suspicious-scale")
     assert "1 of 12" in finding.evidence
     assert "g and m/s^2" in finding.evidence
@@ -321,7 +337,7 @@ def test_what_was_left_out_and_stated_rates_are_in_the_findings(tmp_path):
     path.write_text("\n".join(kept) + "\n")
     toml = tmp_path / "target.toml"
     toml.write_text(toml.read_text().replace("text_hz = 20", "text_hz = 50"))
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open")
     (left,) = findings(result, "repaired-or-left-out")
     assert "gaps in time, cut there: 1" in left.evidence
     assert "recordings shorter than a window, left out: 1" in left.evidence
@@ -344,13 +360,13 @@ def test_labels_outside_the_vocabulary_are_named_and_alone_refused(tmp_path):
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3)
     path = tmp_path / "train.csv"
     path.write_text(path.read_text().replace(",walking,", ",Walking,"))
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open")
     (finding,) = findings(result, "labels-outside")
     assert "12 of 24 windows" in finding.evidence
     assert "'Walking' (walking?)" in finding.evidence
     path.write_text(path.read_text().replace(",sitting,", ",juggling,"))
     with pytest.raises(gnomon.NothingScoredError, match="no window has one of the 87 training labels"):
-        run(tmp_path, tmp_path / "runs2", systems="nearest_mean", metrics="zs-open", retries=0)
+        run(tmp_path, tmp_path / "runs2", systems="nearest_mean", tasks="zs-open", retries=0)
 
 
 def test_short_recordings_are_windows_of_both_variants(tmp_path):
@@ -359,14 +375,14 @@ def test_short_recordings_are_windows_of_both_variants(tmp_path):
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3, seconds=5.0)
     toml = tmp_path / "target.toml"
     toml.write_text(toml.read_text().replace('short = "drop"', 'short = "pad"'))
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open", variant="both")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open", variant="both")
     assert [r.manifest["facts"]["tasks"]["zs-open target"]["n"] for r in result.runs] == [6, 6]
 
 
 def test_options_without_effect_are_refused(root, tmp_path):
     for options, message in (
         ({"variant": "published", "folds": 3}, "the published split is one of windows"),
-        ({"folds": 3, "metrics": "zs-open"}, "no supervised metric"),
+        ({"folds": 3, "tasks": "zs-open"}, "no supervised task"),
         ({"windows": "continuous"}, "strict always cuts so"),
     ):
         with pytest.raises(InputError, match=message):
@@ -374,7 +390,7 @@ def test_options_without_effect_are_refused(root, tmp_path):
 
 
 def test_claims_are_about_the_metrics_that_were_asked_for(root, tmp_path):
-    result = run(root, tmp_path, test="target", systems="majority", metrics="zs-open")
+    result = run(root, tmp_path, test="target", systems="majority", tasks="zs-open")
     assert [v.id for v in result.runs[0].verdicts] == ["zero-shot-people", "real-people"]
 
 
@@ -384,7 +400,7 @@ def test_simulated_data_say_so_everywhere(tmp_path):
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3)
     for marked, real in ((["train"], True), (["train", "target"], False)):
         (tmp_path / "simulated.json").write_text(json.dumps({"datasets": marked}))
-        result = run(tmp_path, tmp_path / f"runs{real}", systems="majority", metrics="zs-open")
+        result = run(tmp_path, tmp_path / f"runs{real}", systems="majority", tasks="zs-open")
         assert result.runs[0].manifest["facts"]["simulated"] == marked
         verdict = next(v for v in result.runs[0].verdicts if v.id == "real-people")
         assert verdict.supported is real
@@ -394,7 +410,7 @@ def test_simulated_data_say_so_everywhere(tmp_path):
         assert note in result.tables["scores"].notes
         assert note in result.tables["datasets"].notes
     (tmp_path / "simulated.json").unlink()
-    result = run(tmp_path, tmp_path / "real", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "real", systems="majority", tasks="zs-open")
     assert not findings(result, "simulated-data")
 
 
@@ -413,7 +429,7 @@ def test_channel_texts_are_those_of_the_variant():
 def test_mixed_gravity_is_found(tmp_path):
     write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
     write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=3, gravity="removed")
-    result = run(tmp_path, tmp_path / "runs", systems="majority", metrics="zs-open")
+    result = run(tmp_path, tmp_path / "runs", systems="majority", tasks="zs-open")
     (finding,) = findings(result, "tags-mixed")
     assert "gravity" in finding.evidence
 
@@ -453,7 +469,7 @@ def test_a_dataset_of_the_same_people_is_left_out_of_strict_training(root, tmp_p
         return [replace(one, manifest=replace(one.manifest, people="us")) for one in train], test
 
     monkeypatch.setattr(running.sources, "locate", same)
-    result = run(root, tmp_path, test="target", systems="majority", metrics="zs-open", variant="both")
+    result = run(root, tmp_path, test="target", systems="majority", tasks="zs-open", variant="both")
     trained = {
         r.manifest["protocol"]["variant"]: list(r.manifest["protocol"]["settings"]["train"]) for r in result.runs
     }
@@ -502,7 +518,7 @@ def test_models_say_where_they_deviate():
         cutting=lambda variant, role: "continuous",
     )
     own = running._deviations(work, "strict", spec)
-    assert set(systems.find("tsfm").deviations) <= set(own)
+    assert set(systems.SYSTEMS.find("tsfm").deviations) <= set(own)
     others = running._deviations(work, "strict", running.Spec("majority"))
     assert not {item.system for item in others} & {"tsfm"}
 
@@ -534,3 +550,69 @@ def test_weights_go_to_the_systems_that_they_are_for():
     given = [running.Spec(name) for name in ("tsfm", "majority", "moment")]
     found = running._weighted(given, ["text=a", "moment=b"])
     assert [spec.parameters.get("weights") for spec in found] == ["a", None, "b"]
+
+
+def _break_recording(path, recording, was):
+    """Put a word or a huge number into the first row of a recording that has a number there."""
+    lines = path.read_text().split("\n")
+    row = next(k for k, line in enumerate(lines) if f",{recording}," in line)
+    cells = lines[row].split(",")
+    cells[5] = was
+    lines[row] = ",".join(cells)
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize("was", ["what", "nan", "1e30"])
+def test_a_broken_recording_is_left_out_and_named_and_the_others_are_scored(tmp_path, was):
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=4)
+    _break_recording(tmp_path / "target.csv", "walking2", was)
+    result = run(tmp_path, tmp_path / "out", tasks="zs-closed")
+    assert not result.complete
+    for one in result.runs:
+        assert one.manifest["facts"]["tasks"]["zs-closed target"]["n"] == 28  # 7 of 8 recordings, four windows each
+        (left,) = one.coverage["unreadable"]["target"]
+        assert left.startswith("target.csv: row ")
+        assert "column 'acc_y'" in left
+    said = findings(result, "files-left-out")
+    assert len(said) == 2
+    assert all(item.severity == "warning" and "target.csv: row" in item.evidence for item in said)
+    assert result.tables["comparison"].rows
+
+
+def test_a_recording_whose_times_go_backwards_makes_a_partial_run(tmp_path):
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=4)
+    path = tmp_path / "target.csv"
+    lines = path.read_text().splitlines()
+    own = [row for row, line in enumerate(lines) if ",walking2," in line]
+    lines[own[0] : own[-1] + 1] = lines[own[0] : own[-1] + 1][::-1]
+    path.write_text("\n".join(lines) + "\n")
+    result = run(tmp_path, tmp_path / "out", tasks="zs-closed", systems="majority")
+    assert not result.complete
+    (left,) = result.runs[0].coverage["unreadable"]["target"]
+    assert "target.csv: recording 'walking2' of " in left
+    (said,) = findings(result, "files-left-out")
+    assert said.severity == "warning"
+    assert "jump back" in said.evidence
+
+
+def test_a_broken_file_among_several_is_left_out_and_named(tmp_path):
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting", "walking"), seed=2, subjects=4)
+    manifest = tmp_path / "target.toml"
+    manifest.write_text(manifest.read_text().replace('["target.csv"]', '["bad.parquet", "target.csv", "gone.csv"]'))
+    (tmp_path / "bad.parquet").write_bytes(b"PAR1 and nothing else")
+    result = run(tmp_path, tmp_path / "out", tasks="zs-closed", systems="majority")
+    assert not result.complete
+    assert result.runs[0].manifest["facts"]["tasks"]["zs-closed target"]["n"] == 32
+    left = result.runs[0].coverage["unreadable"]["target"]
+    assert [item.split(":")[0] for item in left] == ["bad.parquet", "gone.csv"]
+
+
+def test_a_dataset_of_which_nothing_can_be_read_fails_with_the_first_error(tmp_path):
+    write_dataset(tmp_path, "train", "train", ("sitting", "walking"), seed=1, subjects=3)
+    write_dataset(tmp_path, "target", "test", ("sitting",), seed=2, subjects=1)
+    _break_recording(tmp_path / "target.csv", "sitting1", "what")
+    with pytest.raises(InputError, match=r"no recording of target.*'what', expected a number"):
+        run(tmp_path, tmp_path / "out", tasks="zs-closed", systems="majority")

@@ -10,12 +10,13 @@ from sklearn.metrics import accuracy_score, f1_score
 
 import gnomon
 from gnomon.core.errors import InputError
+from gnomon.runs.content import column_digest
 from gnomon.suites.har.options import TemplateOptions
 from gnomon.suites.har.template import template
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, group_of
 
 
-def drawn(n=400, seed=0, dataset="motionsense", metric=None):
+def drawn(n=400, seed=0, dataset="motionsense", task=None):
     rng = np.random.default_rng(seed)
     own = TEST_LABELS[dataset]
     truth = rng.choice(own, n)
@@ -29,8 +30,8 @@ def drawn(n=400, seed=0, dataset="motionsense", metric=None):
         "dataset": [dataset] * n,
     }
     given = {"id": list(table["id"]), "label": answers.tolist()}
-    if metric:
-        table["metric"] = given["metric"] = [metric] * n
+    if task:
+        table["task"] = given["task"] = [task] * n
     return table, given
 
 
@@ -57,7 +58,7 @@ def test_scores_are_those_of_scikit_learn():
 )
 def test_the_native_scoring_follows_the_metric_and_the_kind_of_model(metric, aligned, scoring):
     truth, given = drawn(seed=3)
-    scores = gnomon.score("har", truth, given, metric=metric, text_aligned=aligned).scores["predictions"]
+    scores = gnomon.score("har", truth, given, task=metric, text_aligned=aligned).scores["predictions"]
     assert scores[f"accuracy[{metric}]"] == scores[f"{scoring}_accuracy[{metric}]"]
 
 
@@ -83,7 +84,7 @@ def test_scores_over_labels_are_masked_in_the_closed_set():
     columns = {"score:ironing": [3.0] * 4, "score:nordic_walking": [2.0] * 4, "score:sitting": [1.0] * 4}
     given = {"id": truth["id"], **columns}
     assert gnomon.score("har", truth, given).scores["predictions"]["accuracy[zs-open]"] == 0
-    closed = gnomon.score("har", truth, given, metric="zs-closed").scores["predictions"]
+    closed = gnomon.score("har", truth, given, task="zs-closed").scores["predictions"]
     assert (closed["accuracy[zs-closed]"], closed["exact_accuracy[zs-closed]"]) == (1, 0)
 
 
@@ -98,6 +99,53 @@ def test_missing_windows_are_an_error_or_wrong_or_left_out():
     assert not left.complete
 
 
+@pytest.mark.parametrize("metric", ["zs-open", "zs-closed"])
+def test_one_missing_window_leaves_macro_f1_defined(metric):
+    """By hand: 8 windows of 2 groups, all right but one that is missing and costs most as an answer of the other group.
+
+    a: 3 of 4 found, no false positive: 6 / 7; b: 4 of 4 found, one false positive: 8 / 9.
+    """
+    truth, _ = drawn(8, 1)
+    truth["label"] = ["walking"] * 4 + ["sitting"] * 4
+    given = {"id": truth["id"][1:], "label": truth["label"][1:]}
+    result = gnomon.score("har", truth, given, task=metric, missing="wrong")
+    scores = result.scores["predictions"]
+    assert scores[f"macro_f1[{metric}]"] == pytest.approx((6 / 7 + 8 / 9) / 2, abs=0.01)
+    assert scores[f"macro_f1[{metric}]"] == scores[f"macro_f1_present[{metric}]"]
+    assert any("else over the groups in truth" in note for note in result.tables["datasets"].notes)
+    default = gnomon.score("har", truth, {"id": truth["id"], "label": truth["label"]}, task=metric)
+    assert default.runs[0].manifest["protocol_fingerprint"] != result.runs[0].manifest["protocol_fingerprint"]
+
+
+def test_a_system_that_answers_nothing_has_no_score():
+    truth, _ = drawn(20, 1)
+    for missing in ("wrong", "skip"):
+        with pytest.raises(InputError, match="no window of the truth has a prediction: nothing can be scored"):
+            gnomon.score("har", truth, {"id": ["w0"], "label": [None]}, missing=missing)
+
+
+def test_windows_of_a_file_that_were_not_scored_are_recorded_by_case():
+    truth, given = drawn(50, 2)
+    kept = {key: values[:3] + values[4:] for key, values in given.items()}
+    coverage = gnomon.score("har", truth, kept, missing="skip").runs[0].coverage
+    case = "/".join(truth[name][3] for name in ("dataset", "subject", "recording"))
+    assert coverage["lacking"] == {case: 1}
+    assert coverage["left_out"] == {case: column_digest(pa.array(["zs-open w3"]))}
+
+
+@pytest.mark.parametrize(("lost", "differ"), [((3, 4), True), ((3, 3), False)])
+def test_systems_that_lack_as_many_windows_need_not_lack_the_same(lost, differ):
+    truth, given = drawn(400, 2)
+    systems = {
+        name: {key: values[:at] + values[at + 1 :] for key, values in given.items()}
+        for name, at in zip(("one", "two"), lost, strict=True)
+    }
+    result = gnomon.score("har", truth, systems, missing="skip")
+    found = [finding.evidence for finding in result.runs[0].findings if finding.id == "coverage-differs"]
+    assert len(found) == differ
+    assert not differ or "one 399 windows, two 399 windows" in found[0]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -105,8 +153,8 @@ def test_missing_windows_are_an_error_or_wrong_or_left_out():
         (lambda t, p: p.pop("label"), "no column 'label'"),
         (lambda t, p: p["id"].__setitem__(0, "w1"), "occur more than once"),
         (lambda t, p: p["id"].__setitem__(0, "else"), "not in the truth"),
-        (lambda t, p: t.update(metric=["zs"] * 20), "unknown metric 'zs'"),
-        (lambda t, p: t.update(metric=["zs-open"] * 20), "no column 'metric'"),
+        (lambda t, p: t.update(task=["zs"] * 20), "unknown task 'zs'"),
+        (lambda t, p: t.update(task=["zs-open"] * 20), "no column 'task'"),
         (lambda t, p: p.update({"score:walking": [1.0] * 20}), "both a column 'label' and scores"),
         (lambda t, p: t["label"].__setitem__(3, None), "empty 'label' in row 4"),
     ],
@@ -143,7 +191,7 @@ def test_the_template_scores_as_it_says(tmp_path):
 
 
 def test_the_published_shape(tmp_path):
-    truth, given = drawn(60, 5, metric="sup-1")
+    truth, given = drawn(60, 5, task="sup-1")
     gnomon.score("har", truth, {"mine": given}, export_baseline=str(tmp_path / "out"))
     found = json.loads((tmp_path / "out" / "mine_evaluation.json").read_text())
     entry = found["results"]["motionsense"]["1pct_supervised"]
@@ -188,7 +236,7 @@ def test_macro_f1_of_exact_metrics_is_over_the_labels_of_the_dataset():
     }
     given = {"id": truth["id"], "label": own, "n_train": [12] * n}
     for metric, aligned, expected in (("sup-1", False, 2 / 6), ("zs-closed", True, 2 / 6), ("zs-closed", False, 1.0)):
-        result = gnomon.score("har", truth, given, metric=metric, text_aligned=aligned)
+        result = gnomon.score("har", truth, given, task=metric, text_aligned=aligned)
         scores = result.scores["predictions"]
         assert scores[f"macro_f1[{metric} motionsense]"] == pytest.approx(expected)
         assert scores[f"macro_f1[{metric}]"] == pytest.approx(expected)
@@ -196,7 +244,7 @@ def test_macro_f1_of_exact_metrics_is_over_the_labels_of_the_dataset():
         assert result.runs[0].manifest["facts"]["tasks"][f"{metric} motionsense"]["n_train"] == 12
     given["n_train"][3] = 13
     with pytest.raises(InputError, match="'n_train' is not the same in all rows"):
-        gnomon.score("har", truth, given, metric="sup-1")
+        gnomon.score("har", truth, given, task="sup-1")
 
 
 @pytest.mark.parametrize(
@@ -210,10 +258,10 @@ def test_macro_f1_of_exact_metrics_is_over_the_labels_of_the_dataset():
 def test_answers_that_cannot_be_right_are_named(metric, label, said):
     truth, _ = drawn(60, seed=1)
     given = {"id": list(truth["id"]), "label": list(truth["label"])}
-    result = gnomon.score("har", truth, given, metric=metric)
+    result = gnomon.score("har", truth, given, task=metric)
     assert "impossible-answers" not in {f.id for f in result.runs[0].findings}
     given["label"][5] = label
-    (found,) = [f for f in gnomon.score("har", truth, given, metric=metric).runs[0].findings if "impos" in f.id]
+    (found,) = [f for f in gnomon.score("har", truth, given, task=metric).runs[0].findings if "impos" in f.id]
     assert said in found.evidence
     assert "1 of 60 answers" in found.evidence
     assert label in found.evidence
@@ -246,3 +294,13 @@ def test_columns_of_shards_that_are_not_used_are_named(tmp_path):
     (told,) = [finding.evidence for finding in run.findings if finding.id == "unread-input"]
     own = "mine/*.csv: 'subject', 'recording', 'confidence' (6 rows)"
     assert told == f"not read: {own}; truth/*.csv: 'metrics' (6 rows)"
+
+
+def test_a_file_is_recorded_however_its_path_is_given(tmp_path):
+    truth, given = drawn(20, 4)
+    for name, table in (("truth", truth), ("said", given)):
+        pa.csv.write_csv(pa.table(table), tmp_path / f"{name}.csv")
+    said = tmp_path / "said.csv"
+    result = gnomon.score("har", tmp_path / "truth.csv", {"mine": said})
+    assert [one["path"] for one in result.runs[0].manifest["inputs"]] == [str(tmp_path / "truth.csv"), str(said)]
+    assert result.runs[0].manifest["inputs"][1]["bytes"] == said.stat().st_size

@@ -32,12 +32,12 @@ def drawn(n=300, seed=0, *, form="label"):
     table = {
         "id": [f"w{i}" for i in range(n)],
         "dataset": datasets.tolist(),
-        "metric": rng.choice(["zs-closed", "sup-1"], n).tolist(),
+        "task": rng.choice(["zs-closed", "sup-1"], n).tolist(),
         "label": truth,
         "subject": [f"{p}" for p in people],
         "recording": [f"r{p}-{i % 3}" for i, p in enumerate(people)],
     }
-    keys = {name: table[name] for name in ("id", "dataset", "metric")}
+    keys = {name: table[name] for name in ("id", "dataset", "task")}
     if form == "label":
         said = [t if rng.random() < 0.5 else str(rng.choice(LABELS)) for t in truth]
         return table, {**keys, "label": said, "n_train": [7] * n}
@@ -188,10 +188,10 @@ def test_a_shard_with_metrics_among_others_without(tmp_path):
     truth, given = drawn()
     rows = shares(300, 3)
     folder = write(tmp_path / "truth", truth, rows)
-    pq.write_table(pa.table(truth).take(rows[2]).drop_columns(["metric"]), tmp_path / "truth" / "part-2.parquet")
+    pq.write_table(pa.table(truth).take(rows[2]).drop_columns(["task"]), tmp_path / "truth" / "part-2.parquet")
     found = gnomon.score("har", folder, write(tmp_path / "mine", given, rows))
     (missing,) = found.runs[0].coverage["cells"]["missing"]
-    assert "no column 'metric', which other shards of the truth have" in missing["why"]
+    assert "no column 'task', which other shards of the truth have" in missing["why"]
 
 
 def test_n_train_is_the_same_in_all_shards(tmp_path):

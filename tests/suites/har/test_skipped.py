@@ -36,6 +36,13 @@ KNOWN = {
 """Files of the original distributions that are not read, and need not be named."""
 
 
+TRIALS = (
+    *("dws_1", "dws_2", "dws_11", "ups_3", "ups_4", "ups_12", "wlk_7", "wlk_8", "wlk_15"),
+    *("jog_9", "jog_16", "sit_5", "sit_13", "std_6", "std_14"),
+)
+"""What everybody does in MotionSense."""
+
+
 def write_motionsense(root, rows=650, people=(1, 2), activities=("wlk_7", "std_6")):
     for activity in activities:
         for person in people:
@@ -87,21 +94,90 @@ def told(folder):
 
 
 def test_a_dataset_with_skipped_files_is_not_complete(tmp_path):
-    """All 24 people and 6 activities; then three trials lie where none is expected, and all people are still there."""
+    """All 24 people and 15 trials; then three of them lie where none is expected, and all people are still there."""
     root = tmp_path / "motionsense"
-    activities = ("dws_1", "ups_3", "wlk_7", "wlk_8", "jog_9", "sit_5", "std_6")
-    write_motionsense(root, rows=310, people=range(1, 25), activities=activities)
+    write_motionsense(root, rows=310, people=range(1, 25), activities=TRIALS)
     assert REGISTRY["motionsense"].check(tmp_path).state == "complete"
     for person in (1, 2, 3):
         (root / "late").mkdir(exist_ok=True)
         (root / f"A_DeviceMotion_data/wlk_8/sub_{person}.csv").rename(root / f"late/sub_{person}.csv")
     report = REGISTRY["motionsense"].check(tmp_path)
     assert report.state == "a part"
-    assert report.missing == ()
+    assert report.missing == ("3 files of 360: person 1 has 14 of 15; person 2 has 14 of 15; person 3 has 14 of 15",)
     assert len(report.skipped) == 3
     said = " ".join(told(tmp_path).split())
-    assert "3 files called like files of motionsense where none is expected: 'motionsense/late/sub_1.csv'" in said
+    assert "3 files that look like files of motionsense, by name or place: 'motionsense/late/sub_1.csv'" in said
     assert "expected A_DeviceMotion_data/<activity>_<trial>/sub_<n>.csv" in said
+
+
+def test_missing_files_of_a_person_are_counted(tmp_path):
+    root = tmp_path / "motionsense"
+    write_motionsense(root, rows=310, people=range(1, 25), activities=TRIALS)
+    (root / "A_DeviceMotion_data/wlk_8/sub_3.csv").unlink()
+    report = REGISTRY["motionsense"].check(tmp_path)
+    assert (report.state, report.skipped) == ("a part", ())
+    assert report.missing == ("1 file of 360: person 3 has 14 of 15",)
+
+
+def test_a_person_with_fewer_files_than_others_is_named(tmp_path):
+    folder = tmp_path / "data" / "a01"
+    touch(*(folder / f"p{person}" / f"s0{segment}.txt" for person in (1, 2) for segment in (1, 2, 3)))
+    dataset = REGISTRY["dsads"]
+    assert list(dataset._missing_files(dataset._matches(dataset.find(tmp_path)))) == []
+    (folder / "p2" / "s03.txt").unlink()
+    assert list(dataset._missing_files(dataset._matches(dataset.find(tmp_path)))) == [
+        "1 file of 6: person 2 has 2 of 3"
+    ]
+
+
+@pytest.mark.parametrize("everything", [False, True])
+def test_misnamed_files_in_the_right_folder_are_named(tmp_path, everything):
+    """Also where no file of the folder has the right name; what is called otherwise is not a data file."""
+    folder = tmp_path / "motionsense" / "A_DeviceMotion_data" / "dws_1"
+    names = {1: "sub1.csv", 2: "sub_2.txt", 3: "sub_3 (1).csv", 4: "sub_4.csv.gz"}
+    for trial in ("dws_1", "dws_2"):
+        touch(*(folder.parent / trial / f"sub_{person}.csv" for person in range(1, 6)))
+    for person, name in names.items():
+        (folder / f"sub_{person}.csv").rename(folder / name)
+    if everything:
+        (folder / "sub_5.csv").unlink()
+    touch(folder / "readme.txt", folder / ".DS_Store", folder / "._sub_5.csv", folder.parent / "dws_notes.txt")
+    expected = tuple(sorted(f"motionsense/A_DeviceMotion_data/dws_1/{name}" for name in names.values()))
+    assert found(tmp_path).skipped == {"motionsense": expected}
+
+
+SPELT = {
+    "dsads": ("data/a01/p1/s01.txt", "data/a01/p1/s2.txt"),
+    "hapt": ("RawData/acc_exp01_user01.txt", "RawData/acc_exp01-user02.txt"),
+    "hhar": ("Phones_accelerometer.csv", "Phones_gyroscope.csv.gz"),
+    "ku_har": ("1.Raw_time_domian_data/1.Stand/1001_A_1.csv", "1.Raw_time_domian_data/1.Stand/1002A1.csv"),
+    "mhealth": ("mHealth_subject1.log", "mHealth_subject2.txt"),
+    "mobiact": ("MobiAct_Dataset/WAL/WAL_acc_1_1.txt", "MobiAct_Dataset/WAL/WAL_acc_1_2.csv"),
+    "pamap2": ("PAMAP2_Dataset/Protocol/subject101.dat", "PAMAP2_Dataset/Protocol/subject_102.dat"),
+    "realworld": (
+        "proband1/data/acc_walking_csv/acc_walking_waist.csv",
+        "proband2/data/acc_walking_csv/acc_walking-waist.csv",
+    ),
+    "recgym": ("RecGym.csv", "RecGym (1).csv"),
+    "uci_har": (
+        "UCI HAR Dataset/train/Inertial Signals/body_acc_x_train.txt",
+        "UCI HAR Dataset/train/Inertial Signals/body_acc_x_train.csv",
+    ),
+    "unimib": ("data/acc_data.mat", "data/acc_data (1).mat"),
+    "vtt_coniot": ("activity_1_user_1_combined.csv", "activity_2_user_1_combined.txt"),
+    "wisdm": (
+        "wisdm-dataset/raw/phone/accel/data_1600_accel_phone.txt",
+        "wisdm-dataset/raw/phone/accel/data_1601_accel_phone.csv",
+    ),
+}
+"""A file, and another one whose name is not quite that of a file."""
+
+
+@pytest.mark.parametrize("name", SPELT)
+def test_a_misspelt_file_is_named(tmp_path, name):
+    right, wrong = SPELT[name]
+    touch(tmp_path / name / right, tmp_path / name / wrong)
+    assert found(tmp_path).skipped == {name: (f"{name}/{wrong}",)}
 
 
 def test_a_run_names_skipped_files(tmp_path, write):
@@ -111,7 +187,7 @@ def test_a_run_names_skipped_files(tmp_path, write):
         root / "motionsense/A_DeviceMotion_data/wlk_7/sub_1.csv", root / "motionsense/A_DeviceMotion_data/sub_9.csv"
     )
     write(root, "mine", "train", ("sitting", "walking"), subjects=2)
-    asked = {"systems": "majority", "metrics": "zs-open", "profile": "smoke", "out": "none"}
+    asked = {"systems": "majority", "tasks": "zs-open", "profile": "smoke", "out": "none"}
     run = gnomon.run("har", data_root=str(root), train="mine", test="motionsense", **asked).runs[0]
     evidence = [finding.evidence for finding in run.findings if finding.id == "files-not-read"]
     assert len(evidence) == 1

@@ -10,9 +10,9 @@ import pytest
 
 from gnomon.core.code_identity import graph
 from gnomon.core.errors import InputError, MissingExtraError
-from gnomon.suites.har import systems
+from gnomon.core.systems import parse
 from gnomon.suites.har.recordings import Windows
-from gnomon.suites.har.systems import Conditions
+from gnomon.suites.har.systems import SYSTEMS, Conditions, is_heavy
 from gnomon.suites.har.systems.learned import balanced
 from gnomon.suites.har.vocabulary import LABELS
 
@@ -55,7 +55,7 @@ def name(request):
 def fitted(name):
     codes = np.random.default_rng(1).choice(3, 120, p=(0.2, 0.5, 0.3))
     found = windows(codes)
-    model = systems.make(name)
+    model = SYSTEMS.make(name)
     facts = model.fit(
         [found.take(np.arange(60)), found.take(np.arange(60, 120))],
         np.array([LABELS.index(CLASSES[c]) for c in codes]),
@@ -101,7 +101,7 @@ def test_the_same_seed_gives_the_same_scores(name):
 
 def test_a_class_without_a_window_is_never_the_best(name):
     train = np.array([0, 0, 2, 2])
-    tuned = systems.make(name).fine_tune(
+    tuned = SYSTEMS.make(name).fine_tune(
         windows(train, 2), train, windows([], 3), np.zeros(0, int), CLASSES, CONDITIONS
     )
     assert 1 not in tuned.scores(windows(np.arange(9) % 3, 4)).argmax(axis=1)
@@ -109,7 +109,7 @@ def test_a_class_without_a_window_is_never_the_best(name):
 
 def test_one_class_is_learned_as_that_class(name):
     train = np.array([1, 1, 1])
-    tuned = systems.make(name).fine_tune(windows(train, 2), train, windows(train, 3), train, CLASSES, CONDITIONS)
+    tuned = SYSTEMS.make(name).fine_tune(windows(train, 2), train, windows(train, 3), train, CLASSES, CONDITIONS)
     assert set(tuned.scores(windows(np.arange(6) % 3, 4)).argmax(axis=1)) == {1}
 
 
@@ -118,7 +118,7 @@ def test_validation_chooses_the_setting():
     train, val = np.arange(60) % 3, np.arange(12) % 3
     for selection in ("accuracy", "macro_f1"):
         conditions = Conditions(42, 3431, "smoke", selection, 0, 200)
-        tuned = systems.make("svm_rbf@c=2").fine_tune(
+        tuned = SYSTEMS.make("svm_rbf@c=2").fine_tune(
             windows(train, 2), train, windows(val, 3), val, CLASSES, conditions
         )
         assert tuned.facts["by"] == selection
@@ -136,23 +136,23 @@ def test_rows_of_a_kernel_machine_are_capped_with_equal_shares():
 
 def test_what_is_refused():
     with pytest.raises(InputError, match="no system 'svm'"):
-        systems.find("svm")
+        SYSTEMS.find("svm")
     with pytest.raises(InputError, match="no parameter 'trees'"):
-        systems.make("svm_rbf@trees=3")
+        SYSTEMS.make("svm_rbf@trees=3")
     for text in ("svm_rbf@c=0", "random_forest@leaf=0", "nearest_mean@shrinkage=1"):
         with pytest.raises(InputError, match="expected"):
-            systems.make(text)
+            SYSTEMS.make(text)
 
 
 def test_a_class_of_ones_own_needs_scores(tmp_path):
     (tmp_path / "own.py").write_text("class M:\n    def fit(self, w, c, k): ...\n    def fine_tune(self, *a): ...\n")
     with pytest.raises(InputError, match=r"expected a class with scores\(\)"):
-        systems.find(f"{tmp_path}/own.py:M")
+        SYSTEMS.find(f"{tmp_path}/own.py:M")
     (tmp_path / "text.py").write_text(
         "class M:\n    text_aligned = True\n    def fit(self, w, c, k): ...\n    def fine_tune(self, *a): ...\n"
     )
     with pytest.raises(InputError, match=r"score_labels\(\)"):
-        systems.find(f"{tmp_path}/text.py:M")
+        SYSTEMS.find(f"{tmp_path}/text.py:M")
 
 
 def test_without_scikit_learn_the_extra_is_named(monkeypatch):
@@ -160,13 +160,13 @@ def test_without_scikit_learn_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     train = np.arange(6) % 3
     with pytest.raises(MissingExtraError, match=r"gnomon\[classical\]"):
-        systems.make("random_forest").fine_tune(windows(train), train, windows(train), train, CLASSES, CONDITIONS)
+        SYSTEMS.make("random_forest").fine_tune(windows(train), train, windows(train), train, CLASSES, CONDITIONS)
 
 
 def test_code_that_suites_share_is_part_of_what_neural_systems_are():
-    neural = [name for name in systems.BUILTIN if systems.heavy(name)]
-    code = {name: graph([Path(inspect.getfile(systems.find(name)))]) for name in systems.BUILTIN}
+    neural = [name for name in SYSTEMS.builtin if is_heavy(parse(name))]
+    code = {name: graph([Path(inspect.getfile(SYSTEMS.find(name)))]) for name in SYSTEMS.builtin}
     assert neural
     assert [name for name, own in code.items() if "gnomon/engine/torches.py" in own.files] == neural
     assert [name for name, own in code.items() if "torch" in own.packages] == neural
-    assert len({systems.identity(name) for name in systems.BUILTIN}) == len(systems.BUILTIN)
+    assert len({SYSTEMS.identity(parse(name))["identity"] for name in SYSTEMS.builtin}) == len(SYSTEMS.builtin)

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections import Counter
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +10,7 @@ import pytest
 
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
-from gnomon.suites.har.datasets import found
+from gnomon.suites.har.datasets import Faults, found
 from gnomon.suites.har.datasets import rows as rows_module
 from gnomon.suites.har.datasets.catalogue import catalogue
 from gnomon.suites.har.datasets.tables import load
@@ -55,7 +54,7 @@ def written(tmp_path, lines=None, manifest=MANIFEST):
 def test_a_table_is_a_dataset(tmp_path):
     lines = [*rows(400), *rows(30, label="0", start=8000), *rows(320, label="2", start=8600), *rows(300, person="p2")]
     dataset = load(written(tmp_path, lines))
-    faults = Counter()
+    faults = Faults()
     recordings = list(dataset.read(faults=faults))
     assert [one.id for one in recordings] == ["office/p1/r1_1", "office/p1/r1_2", "office/p2/r1_1"]
     assert [one.label for one in recordings] == ["walking", "sitting", "walking"]
@@ -283,12 +282,21 @@ def test_a_recording_that_comes_back_is_refused(tmp_path):
     assert "sort the rows by subject, recording and time" in str(caught.value)
 
 
-def test_shuffled_times_are_counted_with_advice(tmp_path):
-    lines = [*rows(400)[::-1], *rows(400, recording="r2")]
-    report = load(written(tmp_path, lines)).check()
+@pytest.mark.parametrize("order", ["backwards", "shuffled"])
+def test_a_recording_whose_times_are_out_of_order_cannot_be_read(tmp_path, order, capsys):
+    bad = rows(400)[::-1] if order == "backwards" else np.random.default_rng(0).permutation(rows(400)).tolist()
+    path = written(tmp_path, [*bad, *rows(400, recording="r2")])
+    report = load(path).check()
     assert report.recordings == 1
-    told = "(first: 'r1' of 'p1', 100 % of 400 stamps repeat or jump back, at most 10 %)"
-    assert f"recordings refused for their times (sort the rows of each by time) {told}: 1" in report.odd
+    assert report.state == "a part"
+    (told,) = report.broken
+    assert "rows.csv: recording 'r1' of 'p1', column 'time': " in told
+    assert "% of 400 stamps repeat or jump back, at most 10 %; sort its rows by time" in told
+    with pytest.raises(InputError, match=r"rows.csv: recording 'r1' of 'p1', column 'time'"):
+        list(load(path).read())
+    with pytest.raises(SystemExit, match="1"):
+        main(["data", "check", str(tmp_path)])
+    assert "left out, cannot be read" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.seeds import generator
 from gnomon.suites.har.recordings import CHANNELS, WINDOW_S, Windows
-from gnomon.suites.har.systems import Conditions, find, make, native_rate, pretrained, text_aligned
+from gnomon.suites.har.systems import SYSTEMS, Conditions
 from gnomon.suites.har.vocabulary import LABELS, group_of
 
 torch = pytest.importorskip("torch", reason="needs the extra models")
@@ -399,14 +399,14 @@ def test_the_same_motion_embeds_alike_at_20_50_and_100_hz(words, seed):
 
 
 def test_what_the_class_declares():
-    kind = find("tsfm")
+    kind = SYSTEMS.find("tsfm")
     assert kind is Tsfm
-    assert native_rate(kind)
-    assert text_aligned(kind)
-    assert not pretrained(kind)
+    assert kind.native_rate
+    assert kind.text_aligned
+    assert not hasattr(kind, "pretrain")
     assert kind.answering == ("patch_s",)
     assert {item.system for item in kind.deviations} == {"tsfm"}
-    assert make("tsfm@patch_s=1.25").patch_s == 1.25
+    assert SYSTEMS.make("tsfm@patch_s=1.25").patch_s == 1.25
 
 
 @pytest.mark.parametrize("wrong", [0.0, 7.0, -1.0, True, "long"])

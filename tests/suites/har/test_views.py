@@ -48,9 +48,9 @@ def test_every_row_has_its_counts(result):
 
 
 def test_group_and_exact_stand_side_by_side(result):
-    rows = [row for row in result.tables["scorings"].rows if row["metric"].value == "sup-10"]
+    rows = [row for row in result.tables["scorings"].rows if row["task"].value == "sup-10"]
     assert {row["native"].value for row in rows} == {"exact"}
-    zero = [row for row in result.tables["scorings"].rows if row["metric"].value == "zs-open"]
+    zero = [row for row in result.tables["scorings"].rows if row["task"].value == "zs-open"]
     assert {row["native"].value for row in zero} == {"group"}
     for row in (*rows, *zero):
         assert row["accuracy_group"].value >= row["accuracy_exact"].value
@@ -58,7 +58,7 @@ def test_group_and_exact_stand_side_by_side(result):
 
 def test_labels_that_no_training_window_has_are_named(root, tmp_path):
     """By hand: the dataset ``second`` has no window of sitting, of which there is a training label."""
-    options = {"train": "second", "test": "target", "systems": "majority", "metrics": "zs-open", "profile": "smoke"}
+    options = {"train": "second", "test": "target", "systems": "majority", "tasks": "zs-open", "profile": "smoke"}
     result = gnomon.run("har", data_root=str(root), out=str(tmp_path), **options)
     assert "target: no window of the training data here is of sitting" in result.tables["coverage"].notes
 

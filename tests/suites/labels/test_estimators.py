@@ -8,6 +8,8 @@ from sklearn.naive_bayes import GaussianNB
 import gnomon
 from gnomon.suites.labels.cells import deal
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 NAMES = (
     "sklearn.linear_model:LogisticRegression",
     "sklearn.ensemble:RandomForestClassifier@n_estimators=10",
@@ -73,7 +75,7 @@ def test_a_function_may_make_a_pipeline(table, tmp_path):
     assert result.complete
     assert len({run.find("accuracy").value for run in result.runs}) == 2
     found = gnomon.search(
-        "labels", truth=table, systems=[name], grid={"C": (0.01, 1.0)}, metric="accuracy", split="50/25/25", out="none"
+        "labels", truth=table, systems=[name], grid={"C": (0.01, 1.0)}, metrics="accuracy", split="50/25/25", out="none"
     )
     assert [trial["failure"] for trial in found.extra["search"]["trials"]] == ["", ""]
 

@@ -1,11 +1,16 @@
 """Labels in memory, as other libraries hold them. Expected: 3 of 4 rows are right."""
 
+import threading
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import gnomon
 from gnomon.core.errors import InputError
+from gnomon.suites.labels.options import RunOptions
+from gnomon.suites.labels.running import _stored_truth
 
 TRUTH, ANSWERS = ["a", "b", "a", "b"], ["a", "b", "b", "b"]
 CODES, CODED = [0, 1, 0, 1], [0, 1, 1, 1]
@@ -113,3 +118,22 @@ def test_one_index_in_two_orders_is_refused():
     truth = pandas.Series(TRUTH, index=list("wxyz"))
     with pytest.raises(InputError, match="the same index in different orders"):
         gnomon.score("labels", truth, pandas.Series(ANSWERS, index=list("zyxw")))
+
+
+def test_truth_that_many_store_at_once_is_whole_for_each(tmp_path):
+    """Threads of one process stand for containers, whose processes may have the same id."""
+    rows = {"id": [str(i) for i in range(50)], "label": ["a", "b"] * 25}
+    for turn in range(20):
+        options, start, found = RunOptions(truth=rows, out=str(tmp_path / str(turn))), threading.Barrier(4), []
+
+        def store(options=options, start=start, found=found):
+            start.wait()
+            found.append(pq.read_table(_stored_truth(options)).num_rows)
+
+        threads = [threading.Thread(target=store) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert found == [50] * 4
+        assert len(list((tmp_path / str(turn) / "store" / "inputs").iterdir())) == 1

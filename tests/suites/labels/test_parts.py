@@ -10,6 +10,8 @@ from gnomon.core.errors import InputError
 from gnomon.core.partition import parts, shares
 from gnomon.suites.labels.systems import NearestMean
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 GROUPS = [f"g{n}" for n in range(10)]
 SPLIT = "60/20/20"
 SPY = """

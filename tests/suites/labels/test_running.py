@@ -11,6 +11,8 @@ from gnomon.core.options import build
 from gnomon.suites.labels.options import SimulateOptions
 from gnomon.suites.labels.simulate import simulate
 
+pytestmark = pytest.mark.usefixtures("in_this_process")
+
 
 @pytest.fixture
 def truth(tmp_path):

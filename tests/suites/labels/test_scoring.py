@@ -1,6 +1,7 @@
 """``labels`` from tables to runs. Expected values are computed by hand or by scikit-learn where said."""
 
 import json
+import re
 
 import numpy as np
 import pyarrow as pa
@@ -61,6 +62,25 @@ def test_rows_as_groups_on_request():
     assert result.runs[0].find("accuracy").low is not None
 
 
+def test_a_slice_is_scored_as_a_file_of_its_own_and_says_over_which_classes():
+    """By hand: slice x has the class a in truth, and c once among its answers: F1 of a is 6 / 7, that of c is 0."""
+    truth = {"id": list("123456"), "label": list("aaaabc"), "site": list("xxxxyy"), "group": list("ghghgh")}
+    said = {"id": list("123456"), "label": list("aaacbc")}
+    result = gnomon.score("labels", truth, said, slice=("site",))
+    alone = gnomon.score(
+        "labels", {name: own[:4] for name, own in truth.items()}, {"id": list("1234"), "label": list("aaac")}
+    )
+    (run,) = result.runs
+    assert run.find("macro_f1", "site=x").value == alone.runs[0].find("macro_f1").value == pytest.approx(3 / 7)
+    table = result.tables["slices"]
+    assert table.rows[0]["macro_f1"].value == pytest.approx(3 / 7)
+    rule = "macro f1: over the classes in truth or answers of the slice; one that is in its answers alone counts as 0"
+    assert table.notes[0] == rule
+    present = gnomon.score("labels", truth, said, slice=("site",), classes="present").tables["slices"]
+    assert present.rows[0]["macro_f1_present"].value == pytest.approx(6 / 7)
+    assert present.notes[0] == "macro f1 present: over the classes in truth of the slice"
+
+
 def test_slices_split_cases_but_keep_groups():
     result = gnomon.score("labels", TRUTH, HALF, slice=("site",))
     run = result.runs[0]
@@ -109,6 +129,14 @@ def test_missing_counted_wrong():
     assert run.coverage["rows"]["missing"] == 1
     assert run.coverage["policy"]["missing"] == "wrong"
     assert [f.id for f in run.findings] == ["missing-predictions", "unread-input"]
+    worst = "missing answers: every row is the worst case of its class by itself"
+    assert any(note.startswith(worst) for note in result.tables["per_class"].notes)
+    full = {"id": TRUTH["id"], "label": TRUTH["label"]}
+    pair = gnomon.score("labels", TRUTH, {"part": partial, "full": full}, missing="wrong").tables["per_class"]
+    assert any(note.startswith("missing answers of part: every row") for note in pair.notes)
+    for given in (full, {"id": ["1"], "label": ["a"]}):
+        other = gnomon.score("labels", TRUTH, given, missing="skip").tables["per_class"]
+        assert not any("missing answers" in note for note in other.notes)
 
 
 def test_missing_left_out_is_partial_and_says_so():
@@ -273,3 +301,46 @@ def test_data_frames_are_accepted():
 def test_unknown_option_suggests():
     with pytest.raises(InputError, match="did you mean 'missing'"):
         gnomon.score("labels", TRUTH, HALF, mising="skip")
+
+
+def test_masked_answers_are_missing_and_masked_truth_is_refused():
+    """By hand: of six rows four are right and one is masked."""
+    answers = np.ma.array(["a", "a", "b", "b", "c", "b"], mask=[0, 1, 0, 0, 0, 0])
+    given = {"id": TRUTH["id"], "label": answers}
+    assert scores(gnomon.score("labels", TRUTH, given, missing="wrong"))["accuracy"] == pytest.approx(4 / 6)
+    assert scores(gnomon.score("labels", TRUTH, given, missing="skip"))["accuracy"] == pytest.approx(4 / 5)
+    assert scores(gnomon.score("labels", TRUTH["label"], answers, missing="wrong"))["accuracy"] == pytest.approx(4 / 6)
+    with pytest.raises(InputError, match="empty 'label' for ids '2'; fill in every row, or choose --missing wrong"):
+        gnomon.score("labels", TRUTH, given)
+    with pytest.raises(InputError, match="truth in memory>: empty 'label' for ids '2'; fill in every row"):
+        gnomon.score("labels", {**TRUTH, "label": answers}, HALF, missing="wrong")
+
+
+def test_sparse_columns_of_pandas_are_read():
+    pandas = pytest.importorskip("pandas")
+    truth, answers = pandas.arrays.SparseArray([0, 1, 0, 1]), pandas.Series(pandas.arrays.SparseArray([0, 1, 1, 1]))
+    assert scores(gnomon.score("labels", truth, answers))["accuracy"] == 0.75
+    frame = pandas.DataFrame({"id": list("wxyz"), "label": truth})
+    assert scores(gnomon.score("labels", frame, {"id": list("wxyz"), "label": answers}))["accuracy"] == 0.75
+
+
+def test_a_list_inside_a_list_is_refused_in_one_clear_line():
+    with pytest.raises(InputError, match="a list that holds one list: give the inner list, one label per row"):
+        gnomon.score("labels", [["a", "b", "a"]], ["a", "b", "b"])
+    with pytest.raises(InputError, match="'id' has 6, 'label' has 1; give every column one value per row"):
+        gnomon.score("labels", {"id": TRUTH["id"], "label": [TRUTH["label"]]}, HALF)
+    with pytest.raises(InputError, match="both be sets of labels; the truth has a list in each row"):
+        gnomon.score("labels", {"id": TRUTH["id"], "label": [[label] for label in TRUTH["label"]]}, HALF)
+
+
+@pytest.mark.parametrize(
+    ("truth", "predictions", "words"),
+    [
+        ([["a"], ["b"]], [["a"], ["b"]], "got a list of lists; give a flat list"),
+        ({"a", "b"}, ["a", "b"], "truth: expected a path, a table, or one label per row, but got set"),
+        (iter("ab"), ["a", "b"], "but got str_ascii_iterator; give labels as a list"),
+    ],
+)
+def test_containers_that_hold_no_column_are_named(truth, predictions, words):
+    with pytest.raises(InputError, match=re.escape(words)):
+        gnomon.score("labels", truth, predictions, out="none")

@@ -9,9 +9,7 @@ import os
 import shutil
 import tracemalloc
 from contextvars import copy_context
-from pathlib import Path
 from threading import Event
-from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -22,9 +20,10 @@ import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
 from gnomon.engine.begun import stoppable
+from gnomon.engine.scoring import Chunk, Scorer
 from gnomon.runs import parts, tables
 from gnomon.runs.run import load
-from gnomon.suites.labels import shards
+from gnomon.suites.labels import scoring
 from gnomon.suites.labels.options import ScoreOptions
 
 NAMES = ("sit", "walk", "run")
@@ -276,9 +275,7 @@ def test_a_group_is_in_all_shards_or_in_none(tmp_path):
 
 
 def test_a_shard_that_changes_before_it_is_read_is_not_scored(codes, monkeypatch):
-    from gnomon.engine import sharding
-
-    made = sharding._node
+    made = Scorer._node
 
     def late(*arguments):
         node = made(*arguments)
@@ -286,7 +283,7 @@ def test_a_shard_that_changes_before_it_is_read_is_not_scored(codes, monkeypatch
             np.save(codes / "said" / "ben" / "1.npy", np.zeros(4001, np.uint8))
         return node
 
-    monkeypatch.setattr(sharding, "_node", late)
+    monkeypatch.setattr(Scorer, "_node", late)
     found = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, out="none").runs[0]
     assert not found.coverage["complete"]
     (lost,) = found.coverage["cells"]["missing"]
@@ -317,7 +314,7 @@ def test_arrays_of_codes_may_be_done_side_by_side_and_tables_may_not(tmp_path):
 
     def nodes(kind):
         given = ScoreOptions(truth=str(tmp_path / "truth" / kind), predictions=(str(tmp_path / "said" / kind),))
-        return list(shards.score(given).plan)
+        return list(scoring.score(given).plan)
 
     assert [node.threaded for node in nodes("codes")] == [True, True]
     assert [node.threaded for node in nodes("rows")] == [False, False]
@@ -328,12 +325,12 @@ def test_counting_ends_where_it_is_asked_to(tmp_path):
         np.save(tmp_path / f"{side}.npy", np.zeros(5, np.uint8))
     stop, context = Event(), copy_context()
     context.run(stoppable, stop)
-    given = {"names": None, "missing": "error", "shard": "s"}
-    paths = Path(tmp_path / "t.npy"), str(tmp_path / "p.npy")
-    assert context.run(shards._codes, given, *paths).facts["rows"]["scored"] == 5
+    chunk = Chunk("s", str(tmp_path / "t.npy"), str(tmp_path / "p.npy"), {"names": None})
+    options = ScoreOptions(truth="", predictions=())
+    assert context.run(scoring.tally, chunk, options).facts["rows"]["scored"] == 5
     stop.set()
     with pytest.raises(KeyboardInterrupt):
-        context.run(shards._codes, given, *paths)
+        context.run(scoring.tally, chunk, options)
 
 
 def lines(columns, path):
@@ -361,6 +358,14 @@ def test_files_that_are_no_shards_are_named(codes):
     assert finding.severity == "warning"
     assert finding.evidence == "2 files are no shard by the suffix, and not scored: '2.pkl', 'notes.md'"
     assert run.complete
+
+
+@pytest.mark.parametrize("missing", ["skip", "wrong"])
+def test_shards_without_a_single_answer_have_no_score(codes, missing):
+    for path in sorted((codes / "said").rglob("*.npy")):
+        np.save(path, np.full_like(np.load(path), -1, dtype=np.int8))
+    with pytest.raises(InputError, match="no id of the truth has a prediction: nothing can be scored"):
+        gnomon.score("labels", codes / "truth", {"mine": codes / "said"}, missing=missing, out=codes / "runs")
 
 
 @pytest.mark.parametrize("missing", ["skip", "wrong"])
@@ -419,19 +424,6 @@ def test_a_run_without_a_shard_is_of_the_same_data_and_is_compared_on_what_both_
     assert told.title == "paired comparison on 2 of 3 cases"
     assert "theirs is partial: 5 of 6 cells" in told.notes[0]
     assert told.rows[0]["groups"].value == 2
-
-
-def test_without_room_for_the_truth_of_a_broken_shard_the_run_stands_without(codes, monkeypatch):
-    from gnomon.engine import sharding
-
-    def full(**_):
-        raise OSError(28, "No space left on device")
-
-    (codes / "said" / "ben" / "1.npy").write_bytes(b"broken")
-    monkeypatch.setattr(sharding, "tempfile", SimpleNamespace(TemporaryDirectory=full))
-    (run,) = gnomon.score("labels", codes / "truth", {"mine": codes / "said"}).runs
-    assert run.coverage["rows"]["truth"] == run.coverage["rows"]["scored"] == 20000
-    assert not run.complete
 
 
 def test_rows_of_a_case_in_different_shards_are_not_taken_for_the_same(codes):

@@ -1,7 +1,6 @@
 """What runs of ``skeleton`` keep of their worst samples: the same poses and errors that were scored."""
 
 import shutil
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,10 +11,10 @@ from gnomon.core.errors import GnomonError, InputError
 from gnomon.intake.tables import read_table
 from gnomon.runs import exhibits as kept
 from gnomon.runs.run import load
+from gnomon.simulation.body import SMPL
 from gnomon.suites.skeleton import exhibits, files
 from gnomon.suites.skeleton.options import SimulateOptions
 from gnomon.suites.skeleton.simulate import simulate
-from gnomon.suites.skeleton.simulation.body import NAMES
 from gnomon.suites.skeleton.views import tables
 
 
@@ -169,7 +168,7 @@ def test_joints_of_smpl_are_known_by_their_distances(made):
     assert [4, 1] in data["bones"]
     assert len(data["bones"]) == 23
     assert np.linalg.norm(data["up"]) == pytest.approx(1)
-    head, feet = NAMES.index("head"), [NAMES.index("left_foot"), NAMES.index("right_foot")]
+    head, feet = SMPL.names.index("head"), [SMPL.names.index("left_foot"), SMPL.names.index("right_foot")]
     body = np.nanmean(data["truth"], axis=0)
     assert (body[head] - body[feet].mean(axis=0)) @ data["up"] > 1
 
@@ -220,5 +219,6 @@ def test_the_heat_of_joints_is_the_table_of_joints(made):
     assert heat["columns"] == [row["joint"].value for row in table.rows]
 
 
-def test_a_keeper_of_nothing_makes_no_file():
-    assert exhibits.Keeper(0, SimpleNamespace(), []).files([], []) == {}
+def test_where_no_clip_is_kept_there_is_no_file(tmp_path):
+    assert exhibits.pack_clips([], 0, [], []) == {}
+    assert exhibits.merge_clips([(tmp_path, {})], 3) == {}

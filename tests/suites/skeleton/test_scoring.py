@@ -161,12 +161,39 @@ def test_systems_that_lose_different_samples_are_compared_on_the_other_sequences
     files.write(paths[1], fields)
     runs = [gnomon.run("skeleton", pred_file=str(path), out="none").runs[0] for path in paths]
     assert [one.coverage["samples"]["valid"] for one in runs] == [20, 19]
-    result = gnomon.compare(*runs, measures="mpjpe")
+    result = gnomon.compare(*runs, metrics="mpjpe")
     table = result.tables["comparison"]
     assert table.title == "paired comparison on 3 of 4 cases"
     assert "was not scored in full by two" in table.notes[0]
     assert table.rows[0]["groups"].value == 3
     assert "coverage-differs" in [finding.id for finding in result.runs[0].findings]
+
+
+@pytest.mark.parametrize("shards", [False, True])
+@pytest.mark.parametrize(("lost", "cases"), [((7, 17), 2), ((15, 17), 3), ((17, 17), 4)])
+def test_systems_that_lose_as_many_samples_need_not_lose_the_same(tmp_path, lost, cases, shards):
+    """Four sequences of five frames; each system has no joints in one frame: of two sequences, of one, the same one."""
+    ids = [f"p{person}_a1_{frame}" for person in range(1, 5) for frame in range(5)]
+    paths = [tmp_path / name for name in ("one", "two")]
+    for path, row, size in zip(paths, lost, (0.1, 0.2), strict=True):
+        path.mkdir()
+        halves = [slice(0, 10), slice(10, 20)] if shards else [slice(0, 20)]
+        for number, half in enumerate(halves):
+            own = ids[half]
+            tiny(path / f"{number}.npz", frames=len(own), ids=own, error=(0.0, 0.0, size))
+            fields = dict(np.load(path / f"{number}.npz", allow_pickle=False))
+            if half.start <= row < half.stop:
+                fields["pred_keypoints"][row - half.start] = np.nan
+            files.write(path / f"{number}.npz", fields)
+    given = [path if shards else path / "0.npz" for path in paths]
+    runs = [
+        gnomon.run("skeleton", pred_file=f"{path.name}={at}", out="none").runs[0]
+        for path, at in zip(paths, given, strict=True)
+    ]
+    assert [one.coverage["samples"]["valid"] for one in runs] == [19, 19]
+    result = gnomon.compare(*runs, metrics="mpjpe")
+    assert result.tables["comparison"].rows[0]["groups"].value == cases
+    assert ("coverage-differs" in [finding.id for finding in result.runs[0].findings]) == (cases < 4)
 
 
 @pytest.mark.parametrize(
@@ -208,6 +235,35 @@ def test_bodies_in_another_unit_are_refused_and_converted_on_demand(tmp_path, sh
     assert guess in str(caught.value)
     assert f"--unit {unit}" in str(caught.value)
     assert scores(run(path, unit=unit)) == pytest.approx(usual)
+
+
+@pytest.mark.parametrize("factor", [0.002, 6])
+def test_metres_that_are_asked_for_are_obeyed_with_a_finding(tmp_path, factor):
+    path = tiny(tmp_path / "t.npz", unit=factor)
+    with pytest.raises(InputError, match=r"expected 0.01 to 5 m.*; --unit m insists on metres"):
+        run(path)
+    result = run(path, unit="m")
+    assert scores(result)["mpjpe"] == pytest.approx(0.1 * factor)
+    assert "suspicious-units" in ids_of(result)
+
+
+@pytest.mark.parametrize("shards", [False, True])
+@pytest.mark.parametrize(
+    ("sides", "said"),
+    [
+        (("gt", "pred"), r"gt_cameras_stream: true joints are 3000 m from the sensor lidar .*expected at most 200 m"),
+        (("pred",), r"pred_cameras_stream: predicted joints are 3000 m from the sensor lidar .* true ones 3\.\d+ m"),
+    ],
+)
+def test_cameras_in_millimetres_beside_joints_in_metres_are_refused(tmp_path, sides, said, shards):
+    (tmp_path / "in").mkdir()
+    path = tiny(tmp_path / "in" / "t.npz")
+    fields = dict(np.load(path))
+    for side in sides:
+        fields[f"{side}_cameras_stream"][..., :3] *= 1000
+    np.savez(path, **fields)
+    with pytest.raises(gnomon.GnomonError, match=said):
+        run(path.parent if shards else path)
 
 
 @pytest.mark.parametrize("factor", [1000, 100, 0.01, 0.001])
@@ -521,9 +577,9 @@ def test_settings_are_complete(data):
 
 def test_strict_never_smooths_the_truth(data):
     from gnomon.suites.skeleton.options import ScoreOptions
-    from gnomon.suites.skeleton.scoring import settings
+    from gnomon.suites.skeleton.settings import resolve_settings
 
     asked = ScoreOptions(pred_file=("x",), smooth_window=3, smooth_on="both")
-    assert settings(asked, "published").smoothed == "both"
-    assert settings(asked, "strict").smoothed == "pred"
-    assert settings(replace(asked, smooth_on="gt"), "strict").smoothed == "none"
+    assert resolve_settings(asked, "published").smoothed == "both"
+    assert resolve_settings(asked, "strict").smoothed == "pred"
+    assert resolve_settings(replace(asked, smooth_on="gt"), "strict").smoothed == "none"

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 import gnomon
 from gnomon.cli.main import main
 from gnomon.core.errors import InputError
-from gnomon.engine.sharding import tally
+from gnomon.engine.scoring import tally_chunk
 from gnomon.runs import exhibits
 from gnomon.suites.skeleton import spreads
 from gnomon.suites.skeleton.options import ScoreOptions, SimulateOptions
-from gnomon.suites.skeleton.shards import score
+from gnomon.suites.skeleton.scoring import score
 from gnomon.suites.skeleton.simulate import simulate
 
 BY_SAMPLE = ("sample_ids", "gt_keypoints", "pred_keypoints", "gt_cameras_stream", "pred_cameras_stream")
@@ -221,6 +221,14 @@ def test_parts_of_a_ledger_add_up():
     assert spreads.quantiles(*spreads.of(kept, "c"), [0.5]) == []
 
 
+def test_exact_quantiles_come_before_counts():
+    counts = spreads.ledger({"a": np.array([1.0, 2.0]), "b": np.array([4.0])})
+    found = spreads.Spreads(counts, {"a": {0.5: 1.25}, "none": {}})
+    assert found.quantiles("a", (0.5,)) == [1.25]
+    assert found.quantiles("b", (0.5, 0.9)) == pytest.approx([4.0, 4.0], rel=2**-11)
+    assert found.quantiles("none", (0.5,)) == found.quantiles("c", (0.5,)) == []
+
+
 def test_a_rig_is_known_by_its_content_and_brought_to_workers_by_its_place(whole, tmp_path):
     folder = write(tmp_path / "data", whole, 2)["pred_file"].partition("=")[2]
     nodes = []
@@ -229,12 +237,12 @@ def test_a_rig_is_known_by_its_content_and_brought_to_workers_by_its_place(whole
         rig.parent.mkdir()
         rig.write_text(json.dumps({"rgb": np.eye(4).tolist()}))
         asked = {"projection_mode": "multi_sensor", "rig": "file", "rig_file": str(rig)}
-        nodes.append(score([("mine", folder)], ScoreOptions(pred_file=(f"mine={folder}",), **asked)).plan.cells)
+        nodes.append(score(ScoreOptions(pred_file=(f"mine={folder}",), **asked)).plan.cells)
     assert [node.key for node in nodes[0]] == [node.key for node in nodes[1]]
-    assert [node.context["rig_file"] for node in nodes[1]] == [str(rig)] * 2
+    assert [node.context["context"]["rig_file"] for node in nodes[1]] == [str(rig)] * 2
     rig.write_text(json.dumps({"rgb": np.diag([1, -1, -1, 1]).tolist()}))
     own = nodes[1][0]
     out = tmp_path / "out"
     out.mkdir()
     with pytest.raises(InputError, match=r"rig\.json: not what it was when the command began"):
-        tally({**own.arguments, **own.context}, {}, out)
+        tally_chunk({**own.arguments, **own.context}, {}, out)

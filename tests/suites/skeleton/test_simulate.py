@@ -10,22 +10,22 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.spatial.transform import Rotation
 
 from gnomon.core.options import build
+from gnomon.simulation.body import SMPL, draw_body, draw_height
 from gnomon.suites.skeleton import calibration, files, sequences
 from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.options import SimulateOptions, TemplateOptions
 from gnomon.suites.skeleton.poses import Poses, spread
-from gnomon.suites.skeleton.projection import Projector, Settings
+from gnomon.suites.skeleton.projection import Projector
+from gnomon.suites.skeleton.settings import Settings
 from gnomon.suites.skeleton.simulate import follows, simulate
 from gnomon.suites.skeleton.simulation import systems
-from gnomon.suites.skeleton.simulation.body import ANKLE, INDEX, LEFT, NAMES, PARENTS, RIGHT, body, turns
 from gnomon.suites.skeleton.simulation.motions import ACTIONS
 from gnomon.suites.skeleton.template import template
 
 FPS = 30.0
-PAIRS = list(enumerate(PARENTS))[1:]
+INDEX = SMPL.index
 
 
 def options(folder, **changes):
@@ -78,13 +78,13 @@ def test_bones_keep_their_length(made):
     _, read, found = made
     for _, rows in itertools.groupby(takes(found), key=lambda take: take[0]):
         joints = read["strong"].truth[np.concatenate([take[2] for take in rows])].astype(np.float64)
-        for joint, parent in PAIRS:
+        for joint, parent in SMPL.bones:
             assert np.ptp(np.linalg.norm(joints[:, joint] - joints[:, parent], axis=1)) < 1e-6
 
 
 def room_joints(action, seed, frames=120):
     rng = np.random.default_rng(seed)
-    person = body(rng)
+    person = draw_body(rng, SMPL, draw_height(rng))
     return person, ACTIONS[action](person, np.arange(frames) / FPS, rng).joints
 
 
@@ -95,7 +95,7 @@ def test_bodies_move_like_people(action, seed):
     """Bones exact, nobody below the floor or beyond a person's speed, smooth: bounds from captures of walking people,
     whose joints reach 3.6 m/s at a speed of 0.95 m/s and 95 % of whose accelerations are below 12 m/s^2."""
     person, joints = room_joints(action, seed)
-    for joint, parent in PAIRS:
+    for joint, parent in SMPL.bones:
         lengths = np.linalg.norm(joints[:, joint] - joints[:, parent], axis=1)
         assert np.abs(lengths - np.linalg.norm(person.offsets[joint])).max() < 1e-12
     assert joints[:, :, 1].min() > 0
@@ -121,7 +121,7 @@ def test_walking_is_a_gait(seed):
         ahead = ((knee - (hip + ankle) / 2)[:, [0, 2]] * forward).sum(axis=1)
         assert ahead.min() > 0
         low = foot[:, 1] < foot[:, 1].min() + 0.003
-        flat = low & (ankle[:, 1] < ANKLE * person.height + 0.004)
+        flat = low & (ankle[:, 1] < person.ankle + 0.004)
         still = np.flatnonzero(flat[:-1] & flat[1:])
         assert len(still) > 10
         assert np.linalg.norm(np.diff(foot, axis=0)[still], axis=1).max() * FPS < 0.15
@@ -133,24 +133,9 @@ def test_feet_stay_where_they_are(action):
         person, joints = room_joints(action, seed)
         feet = joints[:, [INDEX[f"{side}_{part}"] for side in ("left", "right") for part in ("ankle", "foot")]]
         assert np.ptp(feet, axis=0).max() < 1e-12
-        assert np.allclose(feet[:, [0, 2], 1], ANKLE * person.height)
+        assert np.allclose(feet[:, [0, 2], 1], person.ankle)
         drop = np.ptp(joints[:, 0, 1])
         assert 0.3 < drop < 0.55 if action == "sitting" else drop < 0.1
-
-
-def test_turns_are_those_of_scipy():
-    angles = np.random.default_rng(0).uniform(-3, 3, (50, 3))
-    expected = Rotation.from_euler("YXZ", angles[:, [1, 0, 2]]).as_matrix()
-    assert np.allclose(turns(angles), expected, atol=1e-14)
-
-
-def test_the_skeleton_is_that_of_smpl():
-    assert (len(NAMES), NAMES[0], NAMES[15], NAMES[23]) == (24, "pelvis", "head", "right_hand")
-    assert all(parent < joint for joint, parent in PAIRS)
-    assert LEFT == (1, 4, 7, 10, 13, 16, 18, 20, 22)
-    assert RIGHT == (2, 5, 8, 11, 14, 17, 19, 21, 23)
-    for left, right in zip(LEFT, RIGHT, strict=True):
-        assert NAMES[PARENTS[left]].replace("left", "right") == NAMES[PARENTS[right]]
 
 
 def test_calibration_is_the_true_rig_of_every_sample(made):
@@ -336,14 +321,6 @@ def test_more_of_the_same_defects_with_a_larger_amount():
         assert a.any()
         assert (b | ~a).all()
         assert b.sum() > a.sum()
-
-
-def test_wander_has_its_standard_deviation_and_memory():
-    noise = systems.wander((4000, 50), FPS, 0.5, np.random.default_rng(0))
-    assert noise.std() == pytest.approx(1, abs=0.02)
-    after = np.mean(noise[:-15] * noise[15:])
-    assert after == pytest.approx(np.exp(-1), abs=0.03)
-    assert (np.ptp(systems.wander((9, 4), FPS, np.inf, np.random.default_rng(0)), axis=0) == 0).all()
 
 
 def test_template_is_what_its_script_writes(tmp_path, monkeypatch):

@@ -20,5 +20,5 @@ SUITE = Suite(
     tables="gnomon.suites.change.views:tables",
     exhibit="gnomon.suites.change.exhibits:shown",
     demo="gnomon.suites.change.demo:steps",
-    tuning=Tuning(systems="systems", parameters="gnomon.suites.change.systems:parameters"),
+    tuning=Tuning(option="systems", systems="gnomon.suites.change.systems:SYSTEMS"),
 )

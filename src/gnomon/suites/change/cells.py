@@ -8,7 +8,6 @@ is kept by ``save(folder)`` and ``load(folder)`` where it has them, else pickled
 from __future__ import annotations
 
 import json
-import pickle
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,15 +18,14 @@ import numpy as np
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
-from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
-from gnomon.suites.change import systems
+from gnomon.engine.planner import load_trained, store_trained
 from gnomon.suites.change.labels import by_boxes as points_by_boxes
 from gnomon.suites.change.labels import fitted, read_boxes, read_points, write_points
 from gnomon.suites.change.sizes import read_scan
+from gnomon.suites.change.systems import SYSTEMS
 from gnomon.suites.change.systems.detection import Detection
 
-STATE = "system.pickle"
 DETECTED, POINTS, TRAINED = "detected.json", "points.npz", "trained.json"
 WARM = 2_000
 """Points of each scan that a system sees before it is timed, so that compiling is not counted."""
@@ -44,10 +42,11 @@ class TrainingScene:
     label: str
     points: str
     invalid: str
+    unit: str = ""
 
     def read(self) -> tuple[Array, Array, Array, Array]:
         """Return the points of reference and comparison, ``(N, 3)`` each, and the class of every point of both."""
-        clouds = [read_scan(path, invalid=self.invalid) for path in (self.reference, self.comparison)]
+        clouds = [read_scan(path, invalid=self.invalid, unit=self.unit) for path in (self.reference, self.comparison)]
         first, second = (cloud.points for cloud in clouds)
         if self.points:
             labels = fitted(read_points(self.points), clouds, self.points)
@@ -59,8 +58,9 @@ class TrainingScene:
 def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: a system after it was fitted to the training scenes."""
     del needs
-    system = systems.make(parse(arguments["system"]))
-    scenes = [TrainingScene(**place, invalid=arguments["invalid"]) for place in arguments["places"]]
+    system = SYSTEMS.make(arguments["system"])
+    how = {"invalid": arguments["invalid"], "unit": arguments["unit"]}
+    scenes = [TrainingScene(**place, **how) for place in arguments["places"]]
     begun, spent = time.perf_counter(), time.process_time()
     facts = system.fit(scenes, arguments["seed"])
     record = {
@@ -69,28 +69,20 @@ def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) ->
         "scenes": len(scenes),
         **(facts if isinstance(facts, dict) else {}),
     }
-    if callable(getattr(system, "save", None)):
-        system.save(out)
-    else:
-        try:
-            (out / STATE).write_bytes(pickle.dumps(system))
-        except (pickle.PicklingError, TypeError, AttributeError) as error:
-            name = arguments["system"]
-            raise InputError(
-                f"{name}: cannot be kept after fit(): {error}; give it save(folder) and load(folder)"
-            ) from error
+    store_trained(system, arguments["system"], out)
     (out / TRAINED).write_bytes(encode_pretty(record))
 
 
 def detect(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Cell: give a system the two scans of a scene, keep what it found."""
-    system = _system(arguments["system"], needs)
+    text = arguments["system"]
+    system = load_trained(SYSTEMS, text, needs["trained"]) if needs else SYSTEMS.make(text)
     paths = arguments["reference"], arguments["comparison"]
-    clouds = [read_scan(path, invalid=arguments["invalid"]) for path in paths]
+    clouds = [read_scan(path, invalid=arguments["invalid"], unit=arguments["unit"]) for path in paths]
     first, second = (cloud.points for cloud in clouds)
-    if arguments["system"] not in _warm:
+    if text not in _warm:
         system.detect(*(points[:: max(1, -(-len(points) // WARM))] for points in (first, second)))
-        _warm.add(arguments["system"])
+        _warm.add(text)
     begun = time.perf_counter()
     found = system.detect(first, second)
     seconds = time.perf_counter() - begun
@@ -116,17 +108,6 @@ def detect(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
         "training": json.loads((needs["trained"] / TRAINED).read_bytes()) if needs else None,
     }
     (out / DETECTED).write_bytes(encode_pretty(record))
-
-
-def _system(text: str, needs: Mapping[str, Path]) -> Any:
-    if "trained" not in needs:
-        return systems.make(parse(text))
-    if (needs["trained"] / STATE).is_file():
-        # What is unpickled was written by `train` above into the store of this very work.
-        return pickle.loads((needs["trained"] / STATE).read_bytes())  # noqa: S301
-    system = systems.make(parse(text))
-    system.load(needs["trained"])
-    return system
 
 
 def _spread(labels: Array, kept: Array | None) -> Array:

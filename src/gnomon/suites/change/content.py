@@ -70,31 +70,25 @@ def fingerprint(scenes: Sequence[Described]) -> str:
     )
 
 
-def fingerprint_of(scenes: Sequence[Scene]) -> str:
-    """Return the fingerprint of scenes, which is that of what is described of them."""
-    ids = pa.array([scene.id for scene in scenes], pa.string())
-    place = np.repeat(np.arange(len(scenes)), np.array([len(scene.boxes) for scene in scenes], np.int64))
-    codes = _joined([scene.boxes.codes for scene in scenes], np.int64)
-    return column_digest(
-        ids,
-        pa.array([_points(scene) for scene in scenes], pa.string()),
-        ids.take(pa.array(place)),
-        pa.array(BOX_CLASSES, pa.string()).take(pa.array(codes)),
-        pa.array(_joined([scene.boxes.geometry.ravel() for scene in scenes], np.float64)),
-    )
-
-
 def inputs(scenes: Sequence[Scene]) -> list[dict[str, Any]]:
-    """Return the label files, with their hashes."""
-    return [{"path": str(scene.label), "sha256": hash_file(scene.label)} for scene in scenes]
+    """Return the label files that were read, with their hashes."""
+    return [{"path": str(scene.label), "sha256": hash_file(scene.label)} for scene in scenes if not scene.fault]
 
 
 def _points(scene: Scene) -> str:
-    """Return the hash of what the classes of points come from: their file, or both scans."""
-    if scene.points:
-        return hash_file(scene.points)
-    found = scene.reference.stat()
-    return f"{_hashed(scene.reference, found.st_mtime_ns, found.st_size)} {hash_file(scene.comparison)}"
+    """Return the hash of what the classes of points come from: their file, or both scans.
+
+    A file that cannot be read has none, nor a scene whose label cannot be: it is not scored, and named.
+    """
+    if scene.fault:
+        return "unreadable"
+    try:
+        if scene.points:
+            return hash_file(scene.points)
+        found = scene.reference.stat()
+        return f"{_hashed(scene.reference, found.st_mtime_ns, found.st_size)} {hash_file(scene.comparison)}"
+    except OSError:
+        return "unreadable"
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,9 @@ the two folders and suffixes may be written in any case of letters. What else li
 A comparison without a label, a label without a comparison and a room without a reference are errors. With
 ``missing="skip"`` they are left out and counted in the notes of the dataset, as real collections have gaps.
 
+A label that cannot be read is an error too. With ``lenient=True`` its scene is kept without boxes and with the error in
+:attr:`Scene.fault`, which reading its scans raises: the scene is then left out like one with a broken scan.
+
 What a system predicts is in :mod:`gnomon.suites.change.predictions`.
 """
 
@@ -32,6 +35,7 @@ from gnomon.core.tallies import Array
 from gnomon.intake.clouds import SUFFIXES, Cloud
 from gnomon.intake.faults import guarded, shown
 from gnomon.suites.change.labels import by_boxes, fitted, read_alike, read_boxes, read_points
+from gnomon.suites.change.shapes import together
 from gnomon.suites.change.sizes import check_boxes_of_scan, check_truth, read_scan
 
 REFERENCE = 1
@@ -60,9 +64,15 @@ class Place:
         """Name of the scene."""
         return f"{self.room}-{self.number}"
 
-    def read(self) -> Scene:
-        """Read the boxes of the scene."""
-        return self.scene(read_boxes(self.label))
+    def read(self, *, lenient: bool = False) -> Scene:
+        """Read the boxes of the scene; a lenient reading keeps a scene without them where they cannot be read."""
+        try:
+            return self.scene(read_boxes(self.label))
+        except InputError as error:
+            if not lenient:
+                raise
+            files = self.reference, self.comparison, self.label, self.points
+            return Scene(self.room, self.number, *files, boxes=together([], []), fault=str(error))
 
     def scene(self, boxes: Boxes) -> Scene:
         """Return the scene with its boxes, of which an unchanged one has none."""
@@ -78,20 +88,25 @@ class Scene(Place):
     """One comparison with the reference of its room; clouds are read when they are asked for."""
 
     boxes: Boxes = field(kw_only=True)
+    fault: str = field(default="", kw_only=True)
+    """Why the label cannot be read; empty where it can be."""
 
     @property
     def category(self) -> str:
         """What the scene shows."""
         return CATEGORIES[self.number]
 
-    def clouds(self, *, invalid: str = "error", reference: Cloud | None = None) -> tuple[Cloud, Cloud]:
+    def clouds(self, *, invalid: str = "error", reference: Cloud | None = None, unit: str = "") -> tuple[Cloud, Cloud]:
         """Read the points of the reference and of the comparison; see :func:`gnomon.intake.clouds.read_cloud`.
 
-        A reference that was read before, for another scene of the room, may be given.
+        A reference that was read before, for another scene of the room, may be given. With ``unit="m"`` coordinates are
+        metres whatever their size. A scene with a :attr:`fault` raises it.
         """
-        reference = reference or read_scan(self.reference, invalid=invalid)
-        comparison = read_scan(self.comparison, invalid=invalid)
-        check_boxes_of_scan(self.boxes, reference, what=shown(self.label))
+        if self.fault:
+            raise InputError(self.fault)
+        reference = reference or read_scan(self.reference, invalid=invalid, unit=unit)
+        comparison = read_scan(self.comparison, invalid=invalid, unit=unit)
+        check_boxes_of_scan(self.boxes, reference, what=shown(self.label), unit=unit)
         return reference, comparison
 
     def point_labels(self, reference: Cloud, comparison: Cloud) -> tuple[Array, Array]:
@@ -124,7 +139,9 @@ class Dataset(Sequence[Scene]):
         return self.scenes[index]
 
 
-def read_dataset(path: str | os.PathLike[str], *, missing: str = "error") -> Dataset:
+def read_dataset(
+    path: str | os.PathLike[str], *, missing: str = "error", unit: str = "", lenient: bool = False
+) -> Dataset:
     """Find the scenes of a folder and read their boxes.
 
     Parameters
@@ -134,27 +151,45 @@ def read_dataset(path: str | os.PathLike[str], *, missing: str = "error") -> Dat
     missing
         What happens to comparisons without label, labels without comparison and rooms without reference: ``error``, or
         ``skip`` with a note.
+    unit
+        ``m`` insists that boxes are in metres, whatever their size.
+    lenient
+        Whether scenes are kept whose label cannot be read; each has the error as its :attr:`Scene.fault`.
 
     Raises
     ------
     InputError
-        The layout is another one, a label cannot be read, or boxes have a size that nothing in a room has.
+        The layout is another one, a label cannot be read (of a lenient reading: none can be), or boxes have a size that
+        nothing in a room has.
     """
     places, notes = find_scenes(path, missing=missing)
-    scenes = tuple(read_scenes(places))
-    check_truth(scenes, shown(path))
+    scenes = tuple(read_scenes(places, lenient=lenient))
+    if all(scene.fault for scene in scenes):
+        raise InputError(f"no label can be read; the first: {scenes[0].fault}")
+    check_truth(scenes, shown(path), unit)
     return Dataset(Path(path), scenes, notes)
 
 
-def read_scenes(places: Sequence[Place]) -> Iterator[Scene]:
-    """Read the boxes of scenes, many label files together where their boxes are written alike, else one by one."""
+def read_scenes(places: Sequence[Place], *, lenient: bool = False) -> Iterator[Scene]:
+    """Read the boxes of scenes, many label files together where their boxes are written alike, else one by one.
+
+    A lenient reading keeps scenes whose label cannot be read; see :func:`read_dataset`.
+    """
     for start in range(0, len(places), TOGETHER):
         part = places[start : start + TOGETHER]
         found = read_alike([place.label for place in part])
-        if found is None:
-            yield from (place.read() for place in part)
-        else:
-            yield from (place.scene(boxes) for place, boxes in zip(part, found, strict=True))
+        scenes = None if found is None else _scenes_of(part, found, lenient)
+        yield from (place.read(lenient=lenient) for place in part) if scenes is None else scenes
+
+
+def _scenes_of(places: Sequence[Place], boxes: Sequence[Boxes], lenient: bool) -> list[Scene] | None:
+    """Return scenes with their boxes; None where a lenient reading has to read them one by one."""
+    try:
+        return [place.scene(own) for place, own in zip(places, boxes, strict=True)]
+    except InputError:
+        if lenient:
+            return None
+        raise
 
 
 def find_scenes(path: str | os.PathLike[str], *, missing: str = "error") -> tuple[list[Place], tuple[str, ...]]:
@@ -190,13 +225,16 @@ class _Finding:
     def scans(self, folder: Path) -> dict[Key, Path]:
         """Return the scans of all rooms."""
         found: dict[Key, Path] = {}
-        extra = []
+        extra, empty = [], []
         for room in _entries(folder):
             inner = room.is_dir()
-            for file in _entries(room) if inner else [room]:
+            files = _entries(room) if inner else [room]
+            if not files:
+                empty.append(room.name)
+            for file in files:
                 key = _key(file) if inner and file.suffix.lower() in SUFFIXES else None
                 if key is None:
-                    extra.append(file.name)
+                    extra.append(file.relative_to(folder).as_posix() + "/" * file.is_dir())
                     continue
                 if key[0] != room.name:
                     raise InputError(
@@ -206,7 +244,10 @@ class _Finding:
                     raise InputError(f"{shown(file)}: the same scan is there as {found[key].name!r}; keep one of them")
                 _check_number(key[1], file)
                 found[key] = file
-        self._note(extra, "file in Data is no scan", "files in Data are no scans")
+        self._note(
+            extra, "entry of Data is no scan (ROOM/ROOM-N.pcd)", "entries of Data are no scans (ROOM/ROOM-N.pcd)"
+        )
+        self._note(empty, "room has no scan", "rooms have no scan")
         return found
 
     def labels(self, folder: Path) -> tuple[dict[Key, Path], dict[Key, Path]]:
@@ -226,7 +267,7 @@ class _Finding:
             if key[1] == REFERENCE:
                 raise InputError(f"{shown(file)}: a label for a reference scan; labels belong to comparisons")
             (points if suffix == POINTS else labels)[key] = file
-        self._note(extra, "file in Label is no label", "files in Label are no labels")
+        self._note(extra, "file in Label is no label (ROOM-N.json)", "files in Label are no labels (ROOM-N.json)")
         self._absent([f"{r}-{n}" for r, n in points if (r, n) not in labels], "classes of points without boxes")
         return labels, points
 
@@ -267,7 +308,8 @@ def _folder(root: Path, name: str) -> Path:
 
 def _entries(folder: Path) -> list[Path]:
     with guarded(folder, "cannot be listed", "check that you may read it"):
-        return sorted(folder.iterdir(), key=lambda entry: os.path.normcase(entry.name))
+        visible = [entry for entry in folder.iterdir() if not entry.name.startswith(".")]
+        return sorted(visible, key=lambda entry: os.path.normcase(entry.name))
 
 
 def _key(file: Path) -> Key | None:

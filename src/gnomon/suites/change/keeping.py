@@ -18,10 +18,9 @@ to an origin where a scan lies far from zero.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,6 @@ from gnomon.core.tallies import Array, Tallies
 from gnomon.intake.clouds import Cloud
 from gnomon.measures import scene_boxes
 from gnomon.numerics.solids import solids
-from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit
 from gnomon.suites.change.files import Scene
 from gnomon.suites.change.labels import SIDES
@@ -81,97 +79,75 @@ class Judged:
     scans: Scans
 
 
-class Keeper:
-    """Holds the worst scenes of one system."""
+def count_boxes(boxes: Tallies) -> list[dict[str, int]]:
+    """Return how many boxes of both classes are true, predicted and matched, of the tallies of boxes of each scene."""
+    sums = {name: boxes.fields[field].sum(axis=1).tolist() for name, field in _COUNTS.items()}
+    return [dict(zip(sums, row, strict=True)) for row in zip(*sums.values(), strict=True)]
 
-    def __init__(self, most: int, iou: float, matching: Any) -> None:
-        self.most, self.iou, self.matching = most, iou, matching
-        self._kept: list[Exhibit] = []
 
-    def offer(self, judged: Sequence[Judged], boxes: Tallies) -> None:
-        """Keep scenes, of whose boxes there is a row each, where they are among the worst so far."""
-        if not self.most:
-            return
-        sums = {name: boxes.fields[field].sum(axis=1).tolist() for name, field in _COUNTS.items()}
-        for one, *row in zip(judged, *sums.values(), strict=True):
-            counts = dict(zip(sums, row, strict=True))
-            bad = _badness(one, counts)
-            if len(self._kept) == self.most:
-                last = self._kept[-1]
-                if (-last.badness, last.case) < (-bad, one.scene.id):
-                    continue
-                self._kept.pop()
-            self._kept.append(self._made(one, counts, bad))
-            self._kept.sort(key=lambda item: (-item.badness, item.case))
+def measure_badness(judged: Judged, counts: Mapping[str, int]) -> float:
+    """Return how bad a scene is: more than 1 where boxes are wrong, else the share of points with a wrong class."""
+    f1 = _f1(counts)
+    if f1 is not None and f1 < 1:
+        return 2 - f1
+    return _wrong(judged.points) / max(len(judged.points[0]), 1)
 
-    def take(self, folder: Path) -> None:
-        """Keep what another one kept in a folder (:meth:`files`), where it is among the worst so far."""
-        for entry in exhibits.listed(folder).entries:
-            place = -entry.badness, entry.case
-            if len(self._kept) == self.most:
-                if (-self._kept[-1].badness, self._kept[-1].case) < place:
-                    return
-                self._kept.pop()
-            self._kept.append(exhibits.read(folder, entry.case))
-            self._kept.sort(key=lambda item: (-item.badness, item.case))
 
-    def files(self, of: int) -> dict[str, bytes]:
-        """Return the file of the run directory; none where nothing is to be kept."""
-        return {exhibits.NAME: exhibits.pack(self._kept, of)} if self.most else {}
+def make_snapshot(judged: Judged, counts: Mapping[str, int], iou: float, matching: Any) -> Exhibit:
+    """Return what is kept of a scene; boxes are matched as the scores are."""
+    arrays: dict[str, Array] = {}
+    scans, start, shown = judged.scans, 0, 0
+    for side, cloud, order in zip(SIDES, scans.clouds, scans.orders, strict=True):
+        true, guess = (codes[start : start + len(cloud)] != 0 for codes in judged.points)
+        start += len(cloud)
+        rows = thinned(order, true != guess, true | guess)
+        shown += len(rows)
+        arrays[side] = _near(cloud.points[rows], scans)
+        arrays[f"{side}_rows"] = rows.astype(np.int32)
+        arrays[f"{side}_true"], arrays[f"{side}_predicted"] = np.packbits(true), np.packbits(guess)
+    scene, found = judged.scene, judged.found
+    sides = _list_boxes(scene.boxes, found.boxes, iou, matching)
+    for name, boxes in (("true", scene.boxes), ("predicted", found.boxes)):
+        arrays[f"{name}_boxes"] = _near(corners(boxes), scans)
+    wrong = _wrong(judged.points)
+    data = {
+        "category": scene.category,
+        "origin": scans.origin.tolist(),
+        "points": {side: len(cloud) for side, cloud in zip(SIDES, scans.clouds, strict=True)},
+        "shown": shown,
+        "wrong_points": wrong,
+        "boxes": {**counts, **sides},
+        "f1": _f1(counts),
+        "seconds": found.seconds,
+        "iou_threshold": iou,
+        "matching": str(matching),
+    }
+    return Exhibit(scene.id, data, arrays, measure_badness(judged, counts), _note(data, start))
 
-    def _made(self, judged: Judged, counts: Mapping[str, int], bad: float) -> Exhibit:
-        arrays: dict[str, Array] = {}
-        scans, start, shown = judged.scans, 0, 0
-        for side, cloud, order in zip(SIDES, scans.clouds, scans.orders, strict=True):
-            true, guess = (codes[start : start + len(cloud)] != 0 for codes in judged.points)
-            start += len(cloud)
-            rows = thinned(order, true != guess, true | guess)
-            shown += len(rows)
-            arrays[side] = _near(cloud.points[rows], scans)
-            arrays[f"{side}_rows"] = rows.astype(np.int32)
-            arrays[f"{side}_true"], arrays[f"{side}_predicted"] = np.packbits(true), np.packbits(guess)
-        scene, found = judged.scene, judged.found
-        sides = self._boxes(scene.boxes, found.boxes)
-        for name, boxes in (("true", scene.boxes), ("predicted", found.boxes)):
-            arrays[f"{name}_boxes"] = _near(corners(boxes), scans)
-        wrong = _wrong(judged.points)
-        data = {
-            "category": scene.category,
-            "origin": scans.origin.tolist(),
-            "points": {side: len(cloud) for side, cloud in zip(SIDES, scans.clouds, strict=True)},
-            "shown": shown,
-            "wrong_points": wrong,
-            "boxes": {**counts, **sides},
-            "f1": _f1(counts),
-            "seconds": found.seconds,
-            "iou_threshold": self.iou,
-            "matching": str(self.matching),
-        }
-        return Exhibit(scene.id, data, arrays, bad, _note(data, start))
 
-    def _boxes(self, truth: Boxes, prediction: Boxes) -> dict[str, list[dict[str, Any]]]:
-        """Say of every box whether it is matched, by the matching that the scores come from."""
-        codes = [[BOX_CLASSES[code] for code in side.codes.tolist()] for side in (truth, prediction)]
-        matches = []
-        if len(truth) and len(prediction):
-            matches = scene_boxes.matched(truth, prediction, self.iou, self.matching)
-        of_truth, of_prediction = {i: iou for i, _, iou in matches}, {j: iou for _, j, iou in matches}
-        scores = [None] * len(prediction) if prediction.scores is None else prediction.scores.tolist()
-        return {
-            "listed_true": [
-                {"class": label, "status": "matched" if i in of_truth else "missed", "iou": of_truth.get(i)}
-                for i, label in enumerate(codes[0])
-            ],
-            "listed_predicted": [
-                {
-                    "class": label,
-                    "status": "matched" if j in of_prediction else "false",
-                    "iou": of_prediction.get(j),
-                    "score": scores[j],
-                }
-                for j, label in enumerate(codes[1])
-            ],
-        }
+def _list_boxes(truth: Boxes, prediction: Boxes, iou: float, matching: Any) -> dict[str, list[dict[str, Any]]]:
+    """Say of every box whether it is matched, by the matching that the scores come from."""
+    codes = [[BOX_CLASSES[code] for code in side.codes.tolist()] for side in (truth, prediction)]
+    matches = []
+    if len(truth) and len(prediction):
+        matches = scene_boxes.matched(truth, prediction, iou, matching)
+    of_truth, of_prediction = {i: own for i, _, own in matches}, {j: own for _, j, own in matches}
+    scores = [None] * len(prediction) if prediction.scores is None else prediction.scores.tolist()
+    return {
+        "listed_true": [
+            {"class": label, "status": "matched" if i in of_truth else "missed", "iou": of_truth.get(i)}
+            for i, label in enumerate(codes[0])
+        ],
+        "listed_predicted": [
+            {
+                "class": label,
+                "status": "matched" if j in of_prediction else "false",
+                "iou": of_prediction.get(j),
+                "score": scores[j],
+            }
+            for j, label in enumerate(codes[1])
+        ],
+    }
 
 
 def _near(places: Array, scans: Scans) -> Array:
@@ -255,13 +231,6 @@ def _f1(counts: Mapping[str, int]) -> float | None:
 
 def _wrong(points: tuple[Array, Array]) -> int:
     return int(np.count_nonzero(points[0] != points[1]))
-
-
-def _badness(judged: Judged, counts: Mapping[str, int]) -> float:
-    f1 = _f1(counts)
-    if f1 is not None and f1 < 1:
-        return 2 - f1
-    return _wrong(judged.points) / max(len(judged.points[0]), 1)
 
 
 def _note(data: Mapping[str, Any], total: int) -> str:

@@ -40,6 +40,10 @@ class ChangeOptions(ExhibitOptions, ScoringOptions):
     invalid: Annotated[str, Option("points that are not finite: an error, or dropped", choices=("error", "drop"))] = (
         "error"
     )
+    unit: Annotated[
+        str,
+        Option("m insists that coordinates are metres, where sizes would be refused", choices=("", "m")),
+    ] = ""
     seed: Annotated[int, Option("seed of every random number", low=0)] = 42
     export_indoorcd: Annotated[
         str, Option("file for the results in the JSON of the published benchmark", metavar="FILE")

@@ -11,10 +11,10 @@ JSON::
 
 A box is given by ``min`` and ``max``, by ``vertices`` or by ``center``, ``size`` and ``yaw``
 (:mod:`gnomon.suites.change.shapes`), in the coordinates of the reference scan. ``score`` is a confidence, higher is
-surer; all boxes of a file have one, or none has. ``points`` names a file beside this one, or below it, with the arrays
-``reference`` and ``comparison`` (:mod:`gnomon.suites.change.labels`). ``points`` and ``seconds`` may be left out. A
-scene without boxes has an empty list: nothing changed. A scene that is not listed has not been predicted. Other
-entries are refused, so that a misspelt one is not passed over.
+surer, and may be called :data:`SCORES`; all boxes of a file have one, or none has. ``points`` names a file beside this
+one, or below it, with the arrays ``reference`` and ``comparison`` (:mod:`gnomon.suites.change.labels`). ``points`` and
+``seconds`` may be left out. A scene without boxes has an empty list: nothing changed. A scene that is not listed has
+not been predicted. Other entries are refused, so that a misspelt one is not passed over.
 
 The same as a table (``.csv``, ``.tsv``, ``.jsonl``, ``.parquet``): a row for each box, with the columns ``scene``,
 ``class`` and either ``xmin ymin zmin xmax ymax zmax`` or ``xcenter ycenter zcenter xsize ysize zsize yaw``, perhaps
@@ -55,8 +55,10 @@ from gnomon.suites.change.uniform import FAULTS, Listed, Reader, boxes_of, whole
 
 CORNERS = ("xmin", "ymin", "zmin", "xmax", "ymax", "zmax")
 TURNED = ("xcenter", "ycenter", "zcenter", "xsize", "ysize", "zsize", "yaw")
+SCORES = ("score", "confidence", "probability", "prob")
+"""What the score of a box may be called; in a table, columns of numbers, of which the first is read."""
 _SCENE_KEYS = ("scene", "boxes", "points", "seconds")
-_BOX_KEYS = ("class", "score", *(key for form in FORMS for key in form))
+_BOX_KEYS = ("class", *SCORES, *(key for form in FORMS for key in form))
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,15 +183,18 @@ def _boxes(listed: Any, where: str) -> Boxes:
         _known(box, _BOX_KEYS, at)
         codes.append(class_code(box.get("class"), at))
         geometries.append(geometry_of(box, at))
-        if box.get("score") is not None:
-            scores.append(_finite(box["score"], f"{at}: score"))
+        named = [name for name in SCORES if box.get(name) is not None]
+        if len(named) > 1:
+            raise InputError(f"{at}: {' and '.join(named)}: a box has one score; keep one of them")
+        if named:
+            scores.append(_finite(box[named[0]], f"{at}: {named[0]}"))
         if scores and len(scores) != index + 1:
             raise InputError(f"{at}: some boxes have a score and some have none; give all or none")
     return together(geometries, codes, scores or None)
 
 
 def _read_rows(path: str | os.PathLike[str]) -> dict[str, Prediction]:
-    table = read_table(path, text=("scene", "class"))
+    table = _with_score(read_table(path, text=("scene", "class")))
     forms = [form for form in (CORNERS, TURNED) if any(name in table.column_names for name in form)]
     form = forms[0] if forms else CORNERS
     lacking = [name for name in ("scene", "class", *form) if name not in table.column_names]
@@ -203,6 +208,16 @@ def _read_rows(path: str | os.PathLike[str]) -> dict[str, Prediction]:
         return _row_by_row(table, form, shown(path))
     items = zip(*found, strict=True)
     return {name: Prediction(name, boxes, None, seconds) for name, boxes, seconds in items}
+
+
+def _with_score(table: pa.Table) -> pa.Table:
+    """Return a table in which the first column of numbers that is called as scores are is called ``score``."""
+    names = table.column_names
+    kinds = {name: table.schema.field(name).type for name in SCORES[1:] if name in names}
+    numeric = [name for name, kind in kinds.items() if pa.types.is_floating(kind) or pa.types.is_integer(kind)]
+    if "score" in names or not numeric:
+        return table
+    return table.rename_columns(["score" if name == numeric[0] else name for name in names])
 
 
 def _row_by_row(table: pa.Table, form: Sequence[str], where: str) -> dict[str, Prediction]:

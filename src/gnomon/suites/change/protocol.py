@@ -14,6 +14,16 @@ from gnomon.measures.boxes import THRESHOLDS
 from gnomon.measures.ranked import AveragePrecision
 from gnomon.numerics.assignment import Order
 
+FIRST_TABLE = (
+    "box_macro_f1",
+    "box_macro_precision",
+    "box_macro_recall",
+    "box_f1_of_macro_means",
+    "box_mean_iou",
+    "false_boxes_per_scene",
+    "missed_boxes_per_scene",
+)
+"""The metrics that the first table shows unless ``--metrics`` names others."""
 MATCHING: Mapping[str, Order] = {"published": "hungarian-then-filter", "strict": "max-cardinality"}
 """The order of matching of each variant."""
 NEVER: dict[str, Any] = {"zero_division": 0}

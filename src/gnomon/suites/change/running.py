@@ -9,33 +9,36 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, partial
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
-from gnomon.core.errors import InputError
-from gnomon.core.loading import is_foreign
+from gnomon.core.errors import InputError, some
 from gnomon.core.partition import ALL, TEST, TRAIN
 from gnomon.core.samples import Samples
 from gnomon.core.scans import BOX_CLASSES
 from gnomon.core.seeds import generator
-from gnomon.core.systems import Spec, split
+from gnomon.core.systems import Spec
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
-from gnomon.engine.simulated import MARK
+from gnomon.engine.planner import Planner
+from gnomon.engine.scoring import Chunk, System
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.change import cells, indoorcd, samples, scoring, systems
-from gnomon.suites.change.files import Scene, read_dataset
-from gnomon.suites.change.options import VARIANTS, RunOptions
+from gnomon.suites.change import cells, samples, scoring
+from gnomon.suites.change.files import Dataset, Scene, read_dataset
+from gnomon.suites.change.options import VARIANTS, ChangeOptions, RunOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction
 from gnomon.suites.change.shapes import together
+from gnomon.suites.change.systems import SYSTEMS
+from gnomon.suites.change.tallies import settle_protocol
 
 RESULTS = "results.json"
 
@@ -46,6 +49,14 @@ class Fold:
 
     name: str
     scenes: tuple[Scene, ...]
+    lost: tuple[Scene, ...] = ()
+    """Scenes that are not trained on, since their label cannot be read."""
+
+    @classmethod
+    def of(cls, name: str, scenes: Iterable[Scene]) -> Fold:
+        """Return the fold of training scenes, those apart whose label cannot be read."""
+        given = tuple(scenes)
+        return cls(name, tuple(s for s in given if not s.fault), tuple(s for s in given if s.fault))
 
 
 @dataclass(frozen=True)
@@ -54,22 +65,23 @@ class _Work:
 
     options: RunOptions
     specs: Mapping[str, Spec]
-    tested: tuple[Scene, ...]
+    tested: Dataset
     folds: Mapping[str, Mapping[str, Fold]]
     """Variant -> scene -> what a system is trained on; nothing where no system is trained."""
     split: Mapping[str, Mapping[str, Any]]
-    simulated: bool
-    notes: tuple[str, ...] = ()
-    """What was left out of the dataset."""
 
     def asked(self) -> list[tuple[str, str]]:
         """Return every system with every variant."""
-        variants = VARIANTS[:2] if self.options.variant == "both" else (self.options.variant,)
-        return [(name, variant) for name in self.specs for variant in variants]
+        return [(name, variant) for name in self.specs for variant in scoring.list_variants(self.options)]
+
+    def untrained(self, name: str, variant: str) -> dict[str, str]:
+        """Return the training scenes that a system is not trained on, with what is wrong with their labels."""
+        folds = self.folds.get(variant, {}).values() if SYSTEMS.offers(self.specs[name], "fit") else ()
+        return {scene.id: scene.fault for fold in folds for scene in fold.lost}
 
     def fold(self, name: str, variant: str, scene: Scene) -> Fold | None:
         """Return what a system is trained on before it sees a scene."""
-        return self.folds[variant][scene.id] if systems.learns(self.specs[name].name) else None
+        return self.folds[variant][scene.id] if SYSTEMS.offers(self.specs[name], "fit") else None
 
 
 def run(options: RunOptions) -> Job:
@@ -79,30 +91,33 @@ def run(options: RunOptions) -> Job:
     seed = options.seed if options.split_seed is None else options.split_seed
     part = options.part or (ALL if options.folds else TEST)
     options = replace(options, split_seed=seed, part=part)
-    dataset = read_dataset(options.data_path, missing=options.gaps)
-    specs = {spec.text: spec for spec in map(systems.known, split(options.systems))}
-    if not specs:
-        raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
-    for spec in specs.values():
-        if not is_foreign(
-            spec.name, systems.BUILTIN
-        ):  # a user's constructor may load a model: that is the work of a cell
-            systems.make(spec)
-        systems.ready(spec.name)
-    work = _planned(options, specs, dataset.scenes, (Path(options.data_path) / MARK).is_file())
-    work = replace(work, notes=dataset.notes)
+    dataset = read_dataset(options.data_path, missing=options.gaps, unit=options.unit, lenient=True)
+    specs = SYSTEMS.parse(options.systems)
+    work = _planned(options, specs, dataset)
+    tested = replace(work.tested, notes=(*work.tested.notes, *_untrained(work)))
+    work = replace(work, tested=tested)
     nodes = {
         (name, variant, scene.id): _cell(work, name, variant, scene)
         for name, variant in work.asked()
         for scene in work.tested
     }
-    protocols = [scoring.settled_protocol(variant, options) for variant in dict.fromkeys(v for _, v in work.asked())]
+    protocols = [settle_protocol(variant, options) for variant in scoring.list_variants(options)]
     measures = {measure.name: measure for one in protocols for measure in one.measures}
     return Job(Plan(nodes.values()), lambda outcome: _assemble(outcome, work, nodes), tuple(measures.values()))
 
 
-def _planned(options: RunOptions, specs: Mapping[str, Spec], scenes: Sequence[Scene], simulated: bool) -> _Work:
-    taught = [name for name, spec in specs.items() if systems.learns(spec.name)]
+def _untrained(work: _Work) -> list[str]:
+    """Say which scenes systems are not trained on, since their labels cannot be read."""
+    lost = {scene: why for asked in work.asked() for scene, why in work.untrained(*asked).items()}
+    if not lost:
+        return []
+    told = some((f"{scene} ({why})" for scene, why in lost.items()), len(lost), show=3, sentences=True)
+    return [f"left out of training, since the label cannot be read: {told}"]
+
+
+def _planned(options: RunOptions, specs: Mapping[str, Spec], dataset: Dataset) -> _Work:
+    scenes = dataset.scenes
+    taught = [name for name, spec in specs.items() if SYSTEMS.offers(spec, "fit")]
     rooms = sorted({scene.room for scene in scenes}, key=natural_key)
     if options.folds:
         dealt = {
@@ -113,19 +128,19 @@ def _planned(options: RunOptions, specs: Mapping[str, Spec], scenes: Sequence[Sc
         record = {
             name: {"folds": options.folds, "by": by} for name, by in zip(VARIANTS, ("scene", "room"), strict=False)
         }
-        return _Work(options, specs, tuple(scenes), folds, record, simulated)
+        return _Work(options, specs, dataset, folds, record)
     if options.part == ALL:
         if taught:
             raise InputError(f"{taught[0]} is trained: give --part test, --part val or --folds, or leave it out")
-        return _Work(options, specs, tuple(scenes), {}, {}, simulated)
+        return _Work(options, specs, dataset, {}, {})
     of = options.parts(rooms, "room")
     if taught and options.part == TRAIN:
         raise InputError(f"{taught[0]} is trained on the train part: test it on another, or leave it out")
-    tested = tuple(scene for scene in scenes if of[scene.room] == options.part)
-    fold = Fold("on the train part", tuple(scene for scene in scenes if of[scene.room] == TRAIN))
+    tested = replace(dataset, scenes=tuple(scene for scene in scenes if of[scene.room] == options.part))
+    fold = Fold.of("on the train part", (scene for scene in scenes if of[scene.room] == TRAIN))
     each = dict.fromkeys((scene.id for scene in tested), fold)
     record = dict.fromkeys(VARIANTS[:2], options.split_record(of, "room"))
-    return _Work(options, specs, tested, dict.fromkeys(VARIANTS[:2], each), record, simulated)
+    return _Work(options, specs, tested, dict.fromkeys(VARIANTS[:2], each), record)
 
 
 def _scene_folds(scenes: Sequence[Scene], folds: int, seed: int) -> dict[str, int]:
@@ -150,7 +165,7 @@ def _room_folds(scenes: Sequence[Scene], rooms: Sequence[str], folds: int, seed:
 
 def _others(scenes: Sequence[Scene], places: Mapping[str, int]) -> dict[str, Fold]:
     names = sorted(set(places.values()))
-    made = {n: Fold(f"without fold {n + 1}", tuple(s for s in scenes if places[s.id] != n)) for n in names}
+    made = {n: Fold.of(f"without fold {n + 1}", (s for s in scenes if places[s.id] != n)) for n in names}
     return {scene.id: made[places[scene.id]] for scene in scenes}
 
 
@@ -168,26 +183,27 @@ def _sha(path: Path) -> str:
 
 def _cell(work: _Work, name: str, variant: str, scene: Scene) -> Node:
     spec, options = work.specs[name], work.options
-    node = partial(Node, limits=options.limits(), foreign=is_foreign(spec.name, systems.BUILTIN))
-    shared = {"system": spec.text, "identity": systems.identity(spec.name), "invalid": options.invalid}
+    planner = Planner(options, SYSTEMS)
+    reading = {"invalid": options.invalid, "unit": options.unit}
     fold = work.fold(name, variant, scene)
     needs, suffix = {}, ""
     if fold is not None:
         suffix = f" ({variant})" if options.folds and options.variant == "both" else ""
-        needs["trained"] = node(
+        training = [_content(item) for item in fold.scenes]
+        needs["trained"] = planner.trained(
             f"train {name} {fold.name}{suffix}",
-            "gnomon.suites.change.cells:train",
-            {**shared, "seed": options.seed, "training": [_content(item) for item in fold.scenes]},
-            kind="artefact",
-            labels={"system": name},
+            cells.train,
+            {**reading, "seed": options.seed, "training": training},
+            spec=spec,
             context={"places": cells.places(fold.scenes)},
         )
-    return node(
+    return planner.cell(
         f"{name} {scene.id}{suffix}",
-        "gnomon.suites.change.cells:detect",
-        {**shared, "scene": scene.id, "content": [_sha(scene.reference), _sha(scene.comparison)]},
+        cells.detect,
+        {**reading, "scene": scene.id, "scans": [_sha(scene.reference), _sha(scene.comparison)]},
+        spec=spec,
         needs=needs,
-        labels={"system": name, "dataset": scene.id},
+        labels={"dataset": scene.id},
         context={"reference": os.fspath(scene.reference), "comparison": os.fspath(scene.comparison)},
     )
 
@@ -198,54 +214,47 @@ def _content(scene: Scene) -> list[str]:
 
 def _assemble(outcome: Outcome, work: _Work, nodes: Mapping[tuple[str, str, str], Node]) -> list[Evaluation]:
     options = work.options
-    asked: list[tuple[scoring.System, str]] = []
-    parts: dict[int, Outcome] = {}
+    asked = ScoreOptions(
+        truth=options.data_path,
+        predictions=(),
+        missing="skip",
+        **{one.name: getattr(options, one.name) for one in fields(ChangeOptions)},
+    )
+    systems, cells_of, facts = [], [], []
     for name, variant in work.asked():
         own = {scene: node for (system, kind, scene), node in nodes.items() if (system, kind) == (name, variant)}
         done = {scene: outcome.done[node.name] for scene, node in own.items() if node.name in outcome.done}
         found = {scene: _prediction(scene, folder) for scene, folder in done.items()}
-        facts = _facts(work.specs[name], work.simulated, done.values())
-        asked.append((scoring.System(name, name, found, facts), variant))
-        parts[id(asked[-1][0])] = _part(outcome, [node.name for node in own.values()])
-    evaluations = scoring.evaluate(
-        work.tested,
-        asked,
-        options,
-        coverage=lambda system: {"complete": parts[id(system)].complete, "cells": parts[id(system)].coverage()},
-        split=work.split,
-        notes=work.notes,
-    )
+        chunk = Chunk("", work.tested, found, scoring.ask([variant], options))
+        systems.append(System(name, name, [chunk]))
+        cells_of.append(outcome.named(node.name for node in own.values()))
+        facts.append(_facts(work.specs[name], done.values()))
     given = fingerprint([[scene.id, _sha(scene.reference), _sha(scene.comparison)] for scene in work.tested])
-    settled = [
-        replace(
-            item,
-            options={**item.options, **_named(work.specs[item.system])},
-            facts={**item.facts, INPUTS: given},
-            samples=_samples(work, item),
+    evaluations = []
+    for item, done_cells, known in zip(scoring.SCORER.score_at_once(systems, asked), cells_of, facts, strict=True):
+        variant, spec = item.protocol.variant, work.specs[item.system]
+        coverage = {name: value for name, value in item.coverage.items() if name != "policy"}
+        complete = coverage["complete"] and done_cells.complete and not work.untrained(item.system, variant)
+        record = {"variant": variant, "source": item.system, **SYSTEMS.record(spec)}
+        evaluations.append(
+            replace(
+                item,
+                protocol=replace(item.protocol, split=dict(work.split.get(variant, {}))),
+                coverage={**coverage, "complete": complete, "cells": done_cells.coverage()},
+                options={**opt.record(options), **record},
+                facts={**item.facts, **known, INPUTS: given},
+                samples=_samples(work, item),
+            )
         )
-        for item in evaluations
-    ]
-    if options.export_indoorcd or options.out != "none":
-        indoorcd.write(options.export_indoorcd or Path(options.out) / RESULTS, settled)
-    return settled
+    export = options.export_indoorcd or ("" if options.out == "none" else os.fspath(Path(options.out) / RESULTS))
+    return scoring.settle(evaluations, work.tested.notes, export)
 
 
 def _samples(work: _Work, item: Evaluation) -> Samples | None:
     """Return what a trained system was trained on and tested on; nothing for one that is not trained."""
-    if not systems.learns(work.specs[item.system].name):
+    if not SYSTEMS.offers(work.specs[item.system], "fit"):
         return None
     return samples.of(work.tested, work.folds[item.protocol.variant], _sha)
-
-
-def _named(spec: Spec) -> dict[str, Any]:
-    return {"system": spec.text, "parameters": dict(spec.parameters), "system_source": systems.identity(spec.name)}
-
-
-def _part(outcome: Outcome, names: Sequence[str]) -> Outcome:
-    wanted = set(names)
-    done = {name: path for name, path in outcome.done.items() if name in wanted}
-    missing = {name: why for name, why in outcome.missing.items() if name in wanted}
-    return Outcome(done, missing, tuple(cell for cell in outcome.cells if cell.name in wanted))
 
 
 def _prediction(scene: str, folder: Path) -> Prediction:
@@ -259,9 +268,9 @@ def _stored(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
-def _facts(spec: Spec, simulated: bool, folders: Iterable[Path]) -> dict[str, Any]:
+def _facts(spec: Spec, folders: Iterable[Path]) -> dict[str, Any]:
     """Return what a reader should know of a system: whether it is trivial, its training, its stages."""
-    facts: dict[str, Any] = {"real_scans": int(not simulated), TRIVIAL: spec.name in systems.TRIVIAL}
+    facts: dict[str, Any] = {TRIVIAL: SYSTEMS.declares(spec, "trivial")}
     found = [_stored(folder / cells.DETECTED) for folder in folders]
     stages = sorted({stage for item in found for stage in item["stages"]})
     if stages:

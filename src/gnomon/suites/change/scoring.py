@@ -1,121 +1,109 @@
 """Verb ``score``: boxes and classes of points against the truth of scenes.
 
-Scenes are the outer loop, so that the truth of each is read once for all systems. Where a prediction holds no classes
-of points, its boxes give them, as they do for a truth without such a file: points of the comparison inside an Add box
-are Add, points of the reference inside a Remove box are Remove.
+Files of predictions are tallied together, scene by scene, so that the truth of each is read once for all systems and
+no more than two scans are held at a time.
+
+A folder holds shards (``.json``, or tables), each of which is read like a file of predictions that is given alone; a
+scene is in one shard. The truth is the folder of the dataset, of which a cell reads the scenes of its shard. Scenes
+without a prediction are dealt into cells by room. Before any work every shard is read for the scenes that it has; one
+that has none is left out. One that cannot be read fails in its own cell; which scenes it would have is not known, so
+that no scene is said to lack a prediction then.
+
+A scene whose scans, or the classes of whose points, cannot be read is left out for all systems, and named.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from gnomon.core import options as opt
-from gnomon.core.cases import Roster
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, NothingScoredError, some
 from gnomon.core.evidence import Finding
-from gnomon.core.ledgers import Ledger
-from gnomon.core.measure import by_family
-from gnomon.core.protocol import Protocol
-from gnomon.core.scans import CHANGES, Boxes, Changed, PointLabels
-from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
+from gnomon.engine.scoring import Chunk, Partials, Scorer, System
 from gnomon.engine.simulated import MARK
-from gnomon.intake.clouds import Cloud
+from gnomon.intake import shards, tables
 from gnomon.intake.faults import shown
-from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
-from gnomon.intake.unread import reading_for
-from gnomon.measures import boxes as box_measures
-from gnomon.measures.points import PointCounts
-from gnomon.measures.scene_boxes import BoxMeasure, Scenes
-from gnomon.measures.scenes import SceneCounts
+from gnomon.intake.unread import collecting, reading_for
+from gnomon.runs import parts
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
+from gnomon.runs.tables import UNREADABLE
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.change import content, indoorcd
-from gnomon.suites.change.files import Dataset, Scene, read_dataset
-from gnomon.suites.change.keeping import Judged, Keeper, Scans
+from gnomon.suites.change.files import Dataset, Place, Scene, find_scenes, read_dataset, read_scenes
 from gnomon.suites.change.options import ChangeOptions, ScoreOptions
 from gnomon.suites.change.predictions import Prediction, read_predictions
-from gnomon.suites.change.protocol import DETECTIONS, DIFFERENT, MATCHING, protocol
+from gnomon.suites.change.protocol import DIFFERENT
 from gnomon.suites.change.shapes import together
-from gnomon.suites.change.sizes import check_prediction
-from gnomon.suites.change.within import by_boxes
+from gnomon.suites.change.sizes import check_prediction, insisted_findings, large_findings
+from gnomon.suites.change.tallies import TOLD, SceneTallies, Truth, families_of, settle_protocol
 
-CATEGORY = "category"
-TOLD = ("unchanged", "true", "predicted", "from_boxes", "without_scores")
-"""What is counted of scenes besides their tallies."""
-MUCH, BOX = 1 << 18, 8
-"""Points after which scenes are tallied together, and how many of them a box counts for."""
+SUFFIXES = (".json", *(suffix for suffix in tables.SUFFIXES if suffix != ".npz"))
+WITHOUT = "without predictions, room "
+FILES = ("reference", "comparison", "label", "points")
 MANY = 3.0
 """A system that predicts this many times the true boxes is said to do so."""
-
-
-@dataclass(frozen=True)
-class System:
-    """What a system says of scenes."""
-
-    name: str
-    where: str
-    predictions: Mapping[str, Prediction]
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system in every asked variant; folders of shards are scored shard by shard."""
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    if any(is_folder(path) for _, path in sources):
-        from gnomon.suites.change import shards
-
-        return shards.score(sources, options)
-    dataset = read_dataset(options.truth, missing=options.gaps)
-    facts = known(dataset.path)
-    systems = []
-    for name, path in sources:
-        with reading_for(name):
-            systems.append(System(name, path, _matched(path, dataset, options.missing), facts))
-    coverage = {"policy": {"missing": options.missing}}
-    asked = [(system, variant) for system in systems for variant in variants(options)]
-    evaluations = evaluate(dataset.scenes, asked, options, coverage=lambda _: coverage, notes=dataset.notes)
-    if options.export_indoorcd:
-        indoorcd.write(options.export_indoorcd, evaluations)
-    return evaluations
+    if any(shards.is_folder(path) for _, path in sources):
+        places, notes = find_scenes(options.truth, missing=options.gaps)
+        where = {place.id: place for place in places}
+        with collecting():  # cells say what is not read
+            systems = [_find_shards(name, path, where, options) for name, path in sources]
+    else:
+        dataset = read_dataset(options.truth, missing=options.gaps, unit=options.unit, lenient=True)
+        systems, notes = [_read_file(name, path, dataset, options) for name, path in sources], dataset.notes
+    made = SCORER.score(systems, options)
+    if isinstance(made, Job):
+        return replace(made, assemble=lambda outcome: settle(made.assemble(outcome), notes, options.export_indoorcd))
+    return settle(made, notes, options.export_indoorcd)
 
 
-def known(folder: Path) -> dict[str, Any]:
-    """Return what is known of the scans of a dataset."""
-    return {"real_scans": int(not (folder / MARK).is_file())}
-
-
-def variants(options: ChangeOptions) -> tuple[str, ...]:
+def list_variants(options: ChangeOptions) -> tuple[str, ...]:
     """Return the variants that are asked for."""
     return ("published", "strict") if options.variant == "both" else (options.variant,)
 
 
-def _matched(path: str, dataset: Dataset, missing: str) -> dict[str, Prediction]:
-    given = read_predictions(path)
-    check_prediction(dataset, given, shown(path))
-    lacking = unmatched(path, given, [scene.id for scene in dataset], missing)
-    if missing == "empty":
-        given |= {name: nothing(name) for name in lacking}
-    return given
+def ask(variants: Sequence[str], options: ChangeOptions) -> dict[str, Any]:
+    """Return what a chunk is asked for: variants, and how many scenes are kept to be looked at in each."""
+    return {"variants": list(variants), "snapshots": 0 if options.out == "none" else options.exhibits}
 
 
-def nothing(scene: str) -> Prediction:
-    """Return the prediction that nothing changed."""
-    return Prediction(scene, together([], []))
+def settle(evaluations: Sequence[Evaluation], notes: Sequence[str], export: str) -> list[Evaluation]:
+    """Say what the dataset lacks, and write the results in the published form where a file is given for them."""
+    unreadable = [why for item in evaluations for why in item.coverage.get("unreadable", {}).values()]
+    if unreadable and not any(len(item.roster) for item in evaluations):
+        raise InputError(f"no scene could be scored; the first: {unreadable[0]}")
+    if export:
+        indoorcd.write(export, evaluations)
+    remedy = "complete the dataset, or rename what is meant to count"
+    gaps = [Finding("dataset-gaps", "warning", "dataset", note, remedy) for note in notes]
+    return [replace(item, findings=(*gaps, *item.findings)) for item in evaluations]
 
 
-def unmatched(path: str, given: Collection[str], scenes: Collection[str], missing: str) -> list[str]:
-    """Return the scenes without a prediction; those that are not in the truth are refused."""
+def _read_file(name: str, path: str, dataset: Dataset, options: ScoreOptions) -> System:
+    """Read a file of predictions, which are of the scenes of the dataset."""
+    with reading_for(name):
+        held = read_predictions(path)
+    check_prediction(dataset, held, shown(path))
+    _find_lacking(path, held, [scene.id for scene in dataset], options.missing)
+    return System(name, path, [Chunk("", dataset, held, ask(list_variants(options), options))])
+
+
+def _find_lacking(path: str, given: Collection[str], scenes: Collection[str], missing: str) -> list[str]:
+    """Return the scenes without a prediction; predictions of scenes that are not in the truth are refused."""
     there = set(scenes)
     extra = [name for name in given if name not in there]
     if extra:
@@ -130,226 +118,250 @@ def unmatched(path: str, given: Collection[str], scenes: Collection[str], missin
     return lacking
 
 
-def evaluate(
-    scenes: Sequence[Scene],
-    asked: Sequence[tuple[System, str]],
-    options: ChangeOptions,
-    *,
-    coverage: Callable[[System], Mapping[str, Any]],
-    split: Mapping[str, Mapping[str, Any]] | None = None,
-    notes: Sequence[str] = (),
-) -> list[Evaluation]:
-    """Tally systems, each in a variant; ``split``: how scenes are split, by variant; ``notes``: what was left out."""
-    books = {index: Book(variant, options, (split or {}).get(variant, {})) for index, (_, variant) in enumerate(asked)}
-    truth = None
-    for scene in scenes:
-        truth = Truth(scene, options, truth)
-        for index, book in books.items():
-            found = asked[index][0].predictions.get(scene.id)
-            if found is not None:
-                book.add(truth, found)
-    data, inputs = content.fingerprint_of(scenes), content.inputs(scenes)
-    made = []
-    for index, book in books.items():
-        system, part = asked[index][0], book.part()
-        held = system.predictions
-        seen = Seen(
-            [scene.id for scene in scenes],
-            [scene.id for scene in scenes if scene.id not in held],
-            data,
-            coverage(system),
-            tuple(inputs),
-        )
-        evaluation = book.evaluation(part, part.facts, system, seen)
-        kept = book.keeper.files(len(part.roster))
-        made.append(replace(evaluation, table=content.table([held[name] for name in part.roster.ids]), files=kept))
-    return [replace(item, findings=(*gaps(notes), *item.findings)) for item in made]
-
-
-def gaps(notes: Sequence[str]) -> list[Finding]:
-    """Say what a dataset lacks."""
-    return [Finding("dataset-gaps", "info", "dataset", note, "complete the dataset") for note in notes]
-
-
 @dataclass(frozen=True)
-class Seen:
-    """What was to be scored: the ids of all scenes and of those that were not, their fingerprint, coverage, files."""
+class _Shard:
+    """What a file of predictions holds."""
 
-    scenes: Sequence[str]
-    missing: Sequence[str]
-    data: str
-    coverage: Mapping[str, Any]
-    inputs: tuple[Mapping[str, Any], ...] = ()
+    path: Path
+    scenes: tuple[str, ...] | None = None
+    """None where it could not be read."""
+    has_scores: bool | None = None
+    """Whether its boxes have scores; None without boxes."""
+    points: tuple[Path, ...] = ()
 
 
-class Truth:
-    """The classes of the points of a scene, read once; files of them are held against the scans.
+def _find_shards(name: str, path: str, where: Mapping[str, Place], options: ScoreOptions) -> System:
+    """Find the shards of a system; scenes that none of them has are dealt into chunks by room."""
+    files = shards.listed(path, SUFFIXES) if shards.is_folder(path) else {Path(path).name: Path(path)}
+    found = {shard: held for shard, file in files.items() if (held := _survey(file)).scenes != ()}
+    if not found:
+        raise InputError(f"{shown(path)}: no scene in any shard; list every scene, those without boxes too")
+    of: dict[str, str] = {}
+    for shard, held in found.items():
+        for scene in held.scenes or ():
+            if of.setdefault(scene, shard) != shard:
+                raise InputError(
+                    f"{shown(path)}: scene {scene!r} is in the shards {of[scene]!r} and {shard!r}; "
+                    "give all its boxes in one of them"
+                )
+    kinds = {held.has_scores: shard for shard, held in found.items() if held.has_scores is not None}
+    if len(kinds) > 1:
+        raise InputError(
+            f"{shown(path)}: boxes of shard {kinds[True]!r} have scores and those of {kinds[False]!r} have none; "
+            "give all or none"
+        )
+    unread = any(held.scenes is None for held in found.values())
+    lacking = _find_lacking(path, of, list(where), "skip" if unread else options.missing)
+    asked = ask(list_variants(options), options)
 
-    ``before`` is another scene, of whose scans the reference is taken where it is the same.
+    def chunk(shard: str, held: _Shard | None, scenes: Sequence[str] | None) -> Chunk:
+        context = {"places": [_plain(where[scene]) for scene in (lacking if scenes is None else scenes)]}
+        read = [getattr(where[scene], file) for scene in scenes or () for file in FILES]
+        used = tuple(dict.fromkeys([*(file for file in read if file), *(held.points if held else ())]))
+        given = {**asked, "scenes": None if scenes is None else list(scenes)}
+        return Chunk(shard, options.truth, held and held.path, given, used, context)
+
+    rooms: dict[str, list[str]] = {}
+    for scene in () if unread else lacking:
+        rooms.setdefault(where[scene].room, []).append(scene)
+    chunks = [chunk(shard, held, held.scenes) for shard, held in found.items()]
+    chunks += [chunk(f"{WITHOUT}{room}", None, scenes) for room, scenes in rooms.items()]
+    others: list[Path] = []
+    if shards.is_folder(path) and not unread:  # else it is not known which files are those of points
+        points = {file.resolve() for held in found.values() for file in held.points}
+        others = [other for other in shards.others(path, SUFFIXES) if other.resolve() not in points]
+    return System(name, path, chunks, others)
+
+
+def _survey(path: Path) -> _Shard:
+    try:
+        held = read_predictions(path, empty=True)
+    except InputError:  # its cell says so
+        return _Shard(path)
+    filled = [item for item in held.values() if len(item.boxes)]
+    has_scores = filled[0].boxes.scores is not None if filled else None
+    return _Shard(path, tuple(held), has_scores, tuple(item.points for item in held.values() if item.points))
+
+
+def _plain(place: Place) -> dict[str, Any]:
+    paths = {name: getattr(place, name) for name in FILES}
+    return {"room": place.room, "number": place.number} | {
+        name: path and os.path.abspath(path) for name, path in paths.items()
+    }
+
+
+def _places(chunk: Chunk) -> Sequence[Place]:
+    """Return where the scenes of a chunk are; of a shard that cannot be read, those that it may have."""
+    if isinstance(chunk.truth, Dataset):
+        return chunk.truth
+    records = chunk.context["places"]
+    paths = [{name: Path(record[name]) if record[name] else None for name in FILES} for record in records]
+    pairs = zip(records, paths, strict=True)
+    return [Place(record["room"], record["number"], **own) for record, own in pairs]  # type: ignore[arg-type]
+
+
+def tally(chunk: Chunk, options: ScoreOptions) -> Part:
+    """Tally the scenes of one chunk in every variant."""
+    return tally_together([chunk], options)[0]
+
+
+def tally_together(chunks: Sequence[Chunk], options: ScoreOptions) -> list[Part]:
+    """Tally chunks of the same scenes, each of another system; the truth of a scene is read once for all of them."""
+    if isinstance(chunks[0].truth, Dataset):
+        scenes, given = chunks[0].truth.scenes, [chunk.predictions for chunk in chunks]
+        inputs = content.inputs(scenes)
+    else:
+        (chunk,) = chunks
+        scenes, held = _read_shard(chunk)
+        given, inputs = [held], []
+    books = [SceneTallies(chunk.given["variants"], chunk.given["snapshots"], options) for chunk in chunks]
+    truth, unreadable, described = None, dict[str, str](), []
+    for scene in scenes:
+        nothing = Prediction(scene.id, together([], [])) if options.missing == "empty" else None
+        found = [held.get(scene.id, nothing) for held in given]
+        if any(one is not None for one in found):
+            truth = _read_truth(Truth(scene, options, truth), unreadable)
+        for book, one in zip(books, found, strict=True):
+            if one is not None and truth is not None:
+                book.add(truth, one)
+        described.append(content.described(scene))
+    made = []
+    for chunk, held, book in zip(chunks, given, books, strict=True):
+        part = book.part()
+        facts = {**part.facts, "scenes": described, "unreadable": unreadable, "inputs": inputs}
+        table = content.table(list(held.values()) if chunk.name else book.predictions)
+        made.append(replace(part, facts=facts, table=table))
+    return made
+
+
+def _read_shard(chunk: Chunk) -> tuple[tuple[Scene, ...], dict[str, Prediction]]:
+    path, names = chunk.predictions, chunk.given["scenes"]
+    with reading_for(chunk.reader):
+        held = read_predictions(path) if path else {}
+    if path and (names is None or set(held) != set(names)):
+        raise InputError(f"{shown(path)}: changed while it was scored; give the same command again")
+    scenes = tuple(read_scenes(_places(chunk), lenient=True))
+    check_prediction(scenes, held, shown(path or ""))
+    return scenes, held
+
+
+def _read_truth(truth: Truth, unreadable: dict[str, str]) -> Truth | None:
+    """Read the scans of a scene and the true classes of their points; None where they cannot be read, with the reason.
+
+    Such a scene is left out for all systems: what is wrong is not of their making.
     """
-
-    def __init__(self, scene: Scene, options: ChangeOptions, before: Truth | None = None) -> None:
-        self.scene, self.options = scene, options
-        self._scans: Scans | None = None
-        self._reference: Cloud | None = None
-        if before is not None and before._scans is not None and before.scene.reference == scene.reference:
-            self._reference = before._scans.clouds[0]
-        self.true: Array | None = None
-
-    def points(self, prediction: Prediction) -> tuple[Array, Array]:
-        """Return true and predicted classes of the points of both scans, one after another."""
-        clouds = self.scans().clouds
-        places = [cloud.points for cloud in clouds]
-        if self.true is None:
-            scene = self.scene
-            known = by_boxes(scene.boxes, *places) if scene.points is None else scene.point_labels(*clouds)
-            self.true = np.concatenate(known)
-        found = prediction.point_labels(*clouds)
-        return self.true, np.concatenate(found or by_boxes(prediction.boxes, *places))
-
-    def scans(self) -> Scans:
-        """Return both scans, read once."""
-        if self._scans is None:
-            clouds = self.scene.clouds(invalid=self.options.invalid, reference=self._reference)
-            self._scans = Scans(self.scene.id, clouds, self.options.seed)
-        return self._scans
+    try:
+        truth.classes()
+    except InputError as error:
+        unreadable[truth.scene.id] = str(error)
+        return None
+    return truth
 
 
-def settled_protocol(variant: str, options: ChangeOptions, split: Mapping[str, Any] | None = None) -> Protocol:
-    """Return the protocol of a variant with these options."""
-    matching: Any = options.matching or MATCHING[variant]
-    slices = (CATEGORY,) if options.per_category else ()
-    return protocol(variant, matching, options.iou_threshold, slices, split or {})
+def describe_truth(chunk: Chunk, options: ScoreOptions) -> dict[str, Any]:
+    """Describe the scenes of a chunk that could not be scored, where they can be read."""
+    del options
+    scenes = []
+    for place in _places(chunk):
+        with contextlib.suppress(InputError):  # the cell of the chunk says so
+            scenes += [content.described(scene) for scene in read_scenes([place], lenient=True)]
+    return {"scenes": scenes}
 
 
-class Book:
-    """Collects the tallies of one system in one variant; scenes are tallied together, until they hold much."""
-
-    def __init__(self, variant: str, options: ChangeOptions, split: Mapping[str, Any] | None = None) -> None:
-        self.variant, self.options = variant, options
-        matching: Any = options.matching or MATCHING[variant]
-        self.protocol = settled_protocol(variant, options, split)
-        measures = [m for m in self.protocol.measures if isinstance(m, (BoxMeasure, PointCounts, SceneCounts))]
-        self.families = by_family(measures)
-        self.rows: dict[str, list[Tallies]] = {name: [] for name in self.families}
-        self.ledgers: list[tuple[Ledger, int]] = []
-        self.done: list[Scene] = []
-        self.told: Counter[str] = Counter(dict.fromkeys(TOLD, 0))
-        self.times: list[float] = []
-        self.boxes = next(name for name, measure in self.families.items() if measure.signal is Boxes)
-        self.keeper = Keeper(0 if options.out == "none" else options.exhibits, options.iou_threshold, matching)
-        self._held: list[Judged] = []
-        self._size = 0
-
-    def add(self, truth: Truth, found: Prediction) -> None:
-        """Take one scene."""
-        try:
-            points = truth.points(found)
-        except InputError:
-            self._tally()  # what is wrong with a scene before it comes first
-            raise
-        self._held.append(Judged(truth.scene, found, points, truth.scans()))
-        self._size += len(points[0]) + BOX * (len(truth.scene.boxes) + len(found.boxes))
-        if self._size >= MUCH:
-            self._tally()
-
-    def _tally(self) -> None:
-        """Tally the scenes that are held, and let go of them."""
-        held, self._held, self._size = self._held, [], 0
-        if not held:
-            return
-        try:
-            rows, ledger = self._tallied(held)
-        except InputError:
-            if len(held) == 1:
-                raise
-            parts = [self._tallied([one]) for one in held]
-            rows = {name: Tallies.stack([own[name] for own, _ in parts]) for name in self.families}
-            ledger = _ledger([(own, 1) for _, own in parts])
-        for name, own in rows.items():
-            self.rows[name].append(own)
-        self.ledgers.append((ledger, len(held)))
-        self._tell(held)
-        self.keeper.offer(held, rows[self.boxes])
-
-    def _tallied(self, held: Sequence[Judged]) -> tuple[dict[str, Tallies], Ledger]:
-        """Return a row of every family for each scene, and the rows of its boxes."""
-        scenes = Scenes([one.scene.boxes for one in held], [one.found.boxes for one in held])
-        sizes = [len(one.points[0]) for one in held]
-        rows = {}
-        for name, measure in self.families.items():
-            if isinstance(measure, BoxMeasure):
-                rows[name] = measure.tally_scenes(scenes)
-            elif isinstance(measure, PointCounts):
-                points = [PointLabels(np.concatenate([one.points[n] for one in held]), CHANGES) for n in range(2)]
-                rows[name] = measure.tally_scenes(points[0], points[1], sizes)
-            elif isinstance(measure, SceneCounts):
-                sides = scenes.truths, scenes.predictions
-                rows[name] = measure.tally_scenes(*(np.array([len(own) > 0 for own in side]) for side in sides))
-        return rows, box_measures.detections_of_scenes(scenes)
-
-    def _tell(self, held: Sequence[Judged]) -> None:
-        """Count what is told of scenes besides their tallies."""
-        for one in held:
-            true, found = one.scene.boxes, one.found.boxes
-            self.done.append(one.scene)
-            self.told["unchanged"] += not len(true)
-            self.told["true"] += len(true)
-            self.told["predicted"] += len(found)
-            self.told["from_boxes"] += one.found.points is None
-            self.told["without_scores"] += bool(len(found)) and found.scores is None
-            self.times += [] if one.found.seconds is None else [one.found.seconds]
-
-    def part(self) -> Part:
-        """Return what was tallied; its facts are those that :meth:`evaluation` needs."""
-        self._tally()
-        roster = Roster(
-            tuple(scene.id for scene in self.done),
-            tuple(scene.room for scene in self.done),
-            {CATEGORY: tuple(scene.category for scene in self.done)},
-            "room",
+def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
+    """Put together what the chunks of one system left, in every variant."""
+    system, given = partials.system, partials.system.chunks[0].given
+    whole, facts = parts.folded([part for _, part in partials]), list(partials.facts.values())
+    n = len(whole.roster)
+    if partials.outcome is not None and partials.outcome.missing and not n:
+        why = next(iter(partials.outcome.missing.values()))
+        raise NothingScoredError(f"{shown(system.where)}: no scene could be scored; the first: {why}")
+    places = {place.id: place for chunk in system.chunks for place in _places(chunk)}
+    scenes = sorted(places, key=lambda scene: (places[scene].room, places[scene].number))
+    described = {scene[0]: tuple(scene) for one in partials.every.values() for scene in one["scenes"]}
+    unreadable = {scene: why for one in facts for scene, why in one["unreadable"].items()}
+    told = {name: sum(one["told"][name] for one in facts) for name in TOLD}
+    large, insisted = ([tuple(scene) for one in facts for scene in one[name]] for name in ("large", "insisted"))
+    data = content.fingerprint([described[scene] for scene in scenes if scene in described])
+    coverage = _cover(partials, scenes, set(whole.roster.ids), unreadable, options)
+    findings = (
+        *_left_out(unreadable, len(scenes)),
+        *insisted_findings(insisted, n),
+        *large_findings(large, n, system.name),
+        *_findings(told, n, system.name),
+    )
+    known = _facts(told, [second for one in facts for second in one["seconds"]], n, options)
+    made = []
+    for variant in given["variants"]:
+        settled = settle_protocol(variant, options)
+        differs = {DIFFERS: list(DIFFERENT)} if variant == "strict" and not options.matching else {}
+        made.append(
+            Evaluation(
+                protocol=settled,
+                suite="change",
+                system=system.name,
+                roster=whole.roster,
+                tallies={name: whole.tallies[name] for name in families_of(settled)},
+                data=data,
+                table=partials.table(),
+                ledgers=whole.ledgers,
+                coverage=coverage,
+                findings=findings,
+                inputs=tuple(one for own in facts for one in own["inputs"]),
+                options={**opt.record(options), "variant": variant, "source": system.where},
+                facts={**known, **differs},
+                files=partials.snapshots(given["snapshots"], n, variant),
+            )
         )
-        tallies = {name: self._stacked(name, rows) for name, rows in self.rows.items()}
-        facts = {"told": dict(self.told), "seconds": self.times}
-        return Part(roster, tallies, {DETECTIONS: _ledger(self.ledgers)}, facts)
+    return made
 
-    def evaluation(self, part: Part, facts: Mapping[str, Any], system: System, seen: Seen) -> Evaluation:
-        """Return what became of all scenes; what a run keeps of predictions is left to be filled in."""
-        n = len(part.roster)
-        counted = {"truth": len(seen.scenes), "scored": n, "missing": list(seen.missing)}
-        return Evaluation(
-            protocol=self.protocol,
-            suite="change",
-            system=system.name,
-            roster=part.roster,
-            tallies=part.tallies,
-            data=seen.data,
-            table=content.table([]),
-            ledgers=part.ledgers,
-            coverage={"complete": not seen.missing, "scenes": counted, **seen.coverage},
-            findings=_findings(facts["told"], n, system.name),
-            inputs=seen.inputs,
-            options={**opt.record(self.options), "variant": self.variant, "source": system.where},
-            facts={**self._facts(facts["told"], facts["seconds"], n), **system.facts},
-        )
 
-    def _stacked(self, name: str, rows: Sequence[Tallies]) -> Tallies:
-        if rows:
-            return Tallies.stack(rows)
-        blank = together([], [])
-        empty = PointLabels(np.zeros(0, dtype=np.uint8), CHANGES)
-        signals: dict[type, Any] = {Boxes: blank, PointLabels: empty, Changed: Changed(False)}
-        measure = self.families[name]
-        return measure.tally(*(signals[measure.signal],) * 2).take(slice(0, 0))
+SETTINGS = ("iou_threshold", "matching", "invalid", "unit", "seed", "missing")
+SCORER = Scorer(tally, finish, SETTINGS, tally_together, describe_truth, "scene")
 
-    def _facts(self, told: Mapping[str, int], times: Sequence[float], n: int) -> dict[str, Any]:
-        return {
-            "unchanged_scenes": told["unchanged"],
-            "boxes_per_scene": {"true": told["true"] / n, "predicted": told["predicted"] / n} if n else {},
-            "seconds_per_scene": math.fsum(times) / n if n and len(times) == n else None,
-            "points_from_boxes": told["from_boxes"],
-            **({DIFFERS: list(DIFFERENT)} if self.variant == "strict" and not self.options.matching else {}),
-        }
+
+def _cover(
+    partials: Partials,
+    scenes: Sequence[str],
+    scored: Collection[str],
+    unreadable: Mapping[str, str],
+    options: ScoreOptions,
+) -> dict[str, Any]:
+    """Return what was scored of the scenes, and of the shards that were given."""
+    missing = [scene for scene in scenes if scene not in scored]
+    complete = not missing and partials.complete
+    coverage: dict[str, Any] = {
+        "scenes": {"truth": len(scenes), "scored": len(scored), "missing": missing},
+        **({UNREADABLE: {name: [why] for name, why in unreadable.items()}} if unreadable else {}),
+        "policy": {"missing": options.missing},
+        "complete": complete,
+    }
+    if partials.is_whole:
+        return coverage
+    given = [chunk.name for chunk in partials.system.chunks if chunk.predictions is not None]
+    counts = {"given": len(given), "scored": sum(name in partials.facts for name in given)}
+    return {**coverage, "shards": counts, **partials.cells(complete=complete)}
+
+
+def _facts(told: Mapping[str, int], seconds: Sequence[float], n: int, options: ScoreOptions) -> dict[str, Any]:
+    """Return what a reader should know of the scenes that were scored, and of the scans."""
+    return {
+        "unchanged_scenes": told["unchanged"],
+        "boxes_per_scene": {"true": told["true"] / n, "predicted": told["predicted"] / n} if n else {},
+        "seconds_per_scene": math.fsum(seconds) / n if n and len(seconds) == n else None,
+        "points_from_boxes": told["from_boxes"],
+        "real_scans": int(not (Path(options.truth) / MARK).is_file()),
+    }
+
+
+def _left_out(unreadable: Mapping[str, str], n: int) -> list[Finding]:
+    """Say which of ``n`` scenes were left out, since they cannot be read."""
+    if not unreadable:
+        return []
+    told = [f"{scene} ({why})" for scene, why in unreadable.items()]
+    text = f"{len(told)} of {n} scenes are left out, since they cannot be read: "
+    remedy = "obtain the files again: scores are of the other scenes"
+    return [Finding("scenes-left-out", "warning", "dataset", text + some(told, show=3, sentences=True), remedy)]
 
 
 def _findings(told: Mapping[str, int], n: int, name: str) -> tuple[Finding, ...]:
@@ -366,10 +378,3 @@ def _findings(told: Mapping[str, int], n: int, name: str) -> tuple[Finding, ...]
         text, remedy = "boxes have no scores, so there is no average precision", "give every box a confidence"
         findings.append(Finding("no-scores", "info", name, text, remedy))
     return tuple(findings)
-
-
-def _ledger(parts: Sequence[tuple[Ledger, int]]) -> Ledger:
-    if parts:
-        return Ledger.stack(parts)
-    blank = together([], [])
-    return box_measures.detections(blank, blank)

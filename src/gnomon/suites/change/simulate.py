@@ -27,13 +27,14 @@ from gnomon.core.tallies import Array
 from gnomon.engine.progress import told
 from gnomon.engine.simulated import MARK
 from gnomon.intake.clouds import write_cloud
+from gnomon.simulation.rays import move_solids
 from gnomon.suites.change.files import CATEGORIES, POINTS, REFERENCE
 from gnomon.suites.change.labels import write_boxes, write_points
 from gnomon.suites.change.options import SimulateOptions
 from gnomon.suites.change.shapes import FRAME
 from gnomon.suites.change.simulation import rooms, scanning
 from gnomon.suites.change.simulation.changes import PATIENCE, Change, draw, enough
-from gnomon.suites.change.simulation.parts import Thing, moved, rotated
+from gnomon.suites.change.simulation.parts import Thing, rotated
 from gnomon.suites.change.simulation.rooms import Room
 from gnomon.suites.change.simulation.scanning import Scan
 
@@ -117,7 +118,7 @@ def _comparison(
 def _boxes(room: Room, change: Change) -> Boxes:
     """Return what came and what went, as boxes in the coordinates of the reference."""
     pairs = [("Add", change.things[n]) for n in change.added] + [("Remove", room.things[n]) for n in change.removed]
-    boxes = [Thing(t.name, moved(t.parts, room.yaw, room.shift)).box.round(DIGITS) for _, t in pairs]
+    boxes = [Thing(t.name, move_solids(t.parts, room.yaw, room.shift)).box.round(DIGITS) for _, t in pairs]
     codes = np.array([BOX_CLASSES.index(name) for name, _ in pairs], dtype=np.int64)
     return Boxes(np.array(boxes).reshape(-1, 6), codes, BOX_CLASSES, frame=FRAME)
 

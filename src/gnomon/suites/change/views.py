@@ -18,9 +18,8 @@ from gnomon.measures.ranked import AveragePrecision
 from gnomon.measures.scene_boxes import BoxMeasure
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.change.protocol import FIRST_TABLE
 
-BOXES = 7
-"""How many measures of boxes stand first."""
 IN_ORDER = 60
 """Up to this many rows scenes stand in their own order; above, the worst come first."""
 Z = 1.96
@@ -29,13 +28,12 @@ Z = 1.96
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     variant = runs[0].manifest["protocol"]["variant"]
-    names = [measure.name for measure in runs[0].measures[:BOXES]]
     settings = runs[0].manifest["protocol"]["settings"]
     rule = f"IoU {settings['iou_threshold']:g}, {settings['matching']}"
     ordered = common.ranked(runs)
     shown: list[Table | View | None] = [
-        _renamed(common.leaderboard(runs, names, title=f"change ({variant}): boxes, {rule}"), settings),
-        _sliced(runs, names[:3], settings),
+        _renamed(common.leaderboard(runs, FIRST_TABLE, title=f"change ({variant}): boxes, {rule}"), settings),
+        _sliced(runs, FIRST_TABLE[:3], settings),
         by_class(ordered, settings),
         precision(ordered),
         scenes(ordered),
@@ -66,21 +64,14 @@ def by_class(runs: Sequence[Run], settings: Mapping[str, Any]) -> Table:
     """Precision, recall, F1 and mean IoU of Add and Remove."""
     rule = f"@{settings['iou_threshold']:g}:{settings['matching']}"
     titles = {"precision": "precision", "recall": "recall", "f1": "F1", "mean_iou": "mean IoU"}
-    columns = (
-        Column("system", "system"),
-        Column("class", "class"),
-        Column("true", "true boxes", "count"),
-        *(Column(name, title, "score", direction="up") for name, title in titles.items()),
+    shown = [
+        common.ByLabel(Column(kind, title, "score", direction="up"), f"box_{kind}[{{}}]{rule}".format, kind == "recall")
+        for kind, title in titles.items()
+    ]
+    title = "change: boxes by class"
+    return common.by_label(
+        runs, BOX_CLASSES, shown, name="classes", title=title, support="true boxes", system_first=True
     )
-    rows = []
-    for run in runs:
-        for label in BOX_CLASSES:
-            found = {name: run.find(f"box_{name}[{label}]{rule}") for name in titles}
-            count = found["recall"].n if found["recall"] else 0
-            cells = {name: common.cell(score) for name, score in found.items()}
-            rows.append({"system": Cell(run.system), "class": Cell(label), "true": Cell(count), **cells})
-    scores = [s for run in runs for s in run.scores if s.name.startswith("box_") and "[" in s.name and s.slice == "all"]
-    return Table("classes", "change: boxes by class", columns, tuple(rows), common.interval_notes(runs[0], scores))
 
 
 def precision(runs: Sequence[Run]) -> Table | None:

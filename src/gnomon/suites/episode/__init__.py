@@ -11,7 +11,7 @@ SUITE = Suite(
     summary="multimodal first-person episodes: twelve tasks, purged splits, baselines and ceilings",
     verbs={
         "score": Verb(
-            ScoreOptions, "gnomon.suites.episode.predictions:score", "score answers to tasks that were made elsewhere"
+            ScoreOptions, "gnomon.suites.episode.scoring:score", "score answers to tasks that were made elsewhere"
         ),
         "run": Verb(RunOptions, "gnomon.suites.episode.running:run", "features, heads and baselines on episodes"),
         "template": Verb(TemplateOptions, "gnomon.suites.episode.template:template", "write a small example"),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import MappingProxyType, TracebackType
 from typing import Any, Literal
@@ -270,6 +270,30 @@ class Episode:
         step *= max(_READ_BYTES // (step * frame_bytes), 1)
         for start in range(0, self.n_frames, step):
             yield slice(start, min(start + step, self.n_frames))
+
+    def empty_streams(self) -> list[str]:
+        """Return the streams that can be read and in which no frame is valid.
+
+        Frames are read until one is valid, so that little is read of a stream that holds something.
+        """
+        valid: dict[str, Callable[[int, int], Array]] = {
+            "hand_left": lambda start, stop: self.hand("left", start, stop).valid,
+            "hand_right": lambda start, stop: self.hand("right", start, stop).valid,
+            "body": lambda start, stop: self.body(start, stop).valid,
+            "contacts": lambda start, stop: self.contacts(start, stop)[1],
+            "camera": lambda start, stop: self.camera(start, stop)[2],
+            "imu": lambda start, stop: self.imu(start, stop)[1],
+            "depth": lambda start, stop: self.depth(start, stop)[2],
+        }
+        readable = {name: frames for name, frames in valid.items() if not self.streams[name]}
+        return [name for name, frames in readable.items() if not any(frames(*part).any() for part in self._parts())]
+
+    def _parts(self) -> Iterator[tuple[int, int]]:
+        """Yield ranges of frames that together are the episode, few frames first."""
+        start, step = 0, 8
+        while start < self.n_frames:
+            yield start, min(start + step, self.n_frames)
+            start, step = start + step, min(2 * step, 128)
 
     @cached_property
     def _far_from_imu(self) -> Array:

@@ -18,8 +18,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -30,16 +31,19 @@ from gnomon.core.errors import GnomonError, IntegrityError
 from gnomon.core.table import View
 from gnomon.core.tallies import Array, natural_key
 from gnomon.runs import exhibits
-from gnomon.runs.exhibits import Exhibit
+from gnomon.runs.exhibits import Exhibit, Worst
 from gnomon.runs.run import Run
 from gnomon.suites.episode import videos
-from gnomon.suites.episode.answers import Tallied
 from gnomon.suites.episode.episode import Episode
 from gnomon.suites.episode.features.blocks import LENGTH, STRIDE
 from gnomon.suites.episode.heads import form
 from gnomon.suites.episode.layout import VIDEOS, Place
 from gnomon.suites.episode.tasks.sampling import TaskData
 from gnomon.suites.episode.tasks.splitting import TEST, TRAIN
+
+if TYPE_CHECKING:
+    from gnomon.suites.episode.ground import Ground
+    from gnomon.suites.episode.options import RunOptions, ScoreOptions
 
 BINS = 4096
 """Of the sound of an episode."""
@@ -99,52 +103,57 @@ class Known:
     note: str
 
 
-@dataclass
-class Keeper:
-    """Packs the tested episodes of every system of one piece of work; looks at an episode once."""
+def make_keeper(
+    options: RunOptions | ScoreOptions, places: Sequence[Place], *, sound: bool
+) -> Callable[[Ground, Mapping[str, pa.Table]], dict[str, bytes]]:
+    """Return :func:`keep_worst` for all systems of one piece of work, which looks at an episode once.
 
-    most: int
-    places: Sequence[Place]
-    sound: bool
-    """Whether the sound is read."""
-    _known: dict[str, Known] = field(default_factory=dict)
+    ``sound``: whether the sound is read.
+    """
+    by_name = {place.id: place for place in places}
+    most = 0 if options.out == "none" else options.exhibits
+    return partial(keep_worst, most=most, known=cache(lambda name: _look(by_name[name], sound)))
 
-    def files(
-        self, look: Callable[[str], Mapping[str, TaskData]], tested: Iterable[str], done: Mapping[str, Tallied]
-    ) -> dict[str, bytes]:
-        """Return the file of a run that holds its exhibits; none where none are asked for.
 
-        ``look`` returns the samples of every task, at least those of the episode that it is given.
-        """
-        rows = {task: one.rows for task, one in done.items()}
-        shares = _wrong_shares(rows.values(), tested)
-        worst = sorted(shares, key=lambda name: (-shares[name][0], name))[: self.most]
-        if not worst:
-            return {}
-        kept = [
-            self._exhibit(name, look(name), {task: _of_episode(own, name) for task, own in rows.items()}, shares[name])
-            for name in worst
-        ]
-        return {exhibits.NAME: exhibits.pack(kept, len(shares))}
+def keep_worst(
+    ground: Ground, rows: Mapping[str, pa.Table], *, most: int, known: Callable[[str], Known]
+) -> dict[str, bytes]:
+    """Return the file of a run that holds the worst of its tested episodes; none where none are asked for.
 
-    def _exhibit(
-        self, name: str, data: Mapping[str, TaskData], rows: Mapping[str, Sequence[Row]], share: tuple[float, int]
-    ) -> Exhibit:
-        if name not in self._known:
-            self._known[name] = _look(next(place for place in self.places if place.id == name), self.sound)
-        known = self._known[name]
-        sheet = Sheet(name, known.fps)
-        sheet.annotate(data)
-        for task, one in data.items():
-            sheet.answer(one, rows.get(task))
-        sheet.divide(data)
-        frames = next(iter(data.values())).recorded[name].n_frames
-        if known.sound is not None:
-            step = frames / known.fps / len(known.sound[0])
-            sheet.signal(("", "sound", ""), 0.0, step, *known.sound)
-        kept = sheet.kept(frames / known.fps, known.note)
-        told = f"{100 * share[0]:.3g} % of {share[1]:,} answers are wrong" if share[1] else "no answer is a label"
-        return Exhibit(name, msgspec.to_builtins(kept), sheet.arrays, share[0], told)
+    ``rows`` are those of the table of the run, by task.
+    """
+    shares = _wrong_shares(rows.values(), ground.tested)
+    names, worst = list(shares), Worst[Exhibit](most)
+
+    def make(place: int) -> Exhibit:
+        name = names[place]
+        own = {task: _of_episode(table, name) for task, table in rows.items()}
+        return make_snapshot(name, known(name), ground.look(name), own, shares[name])
+
+    worst.offer_all(names, [shares[name][0] for name in names], make)
+    return exhibits.files_of(worst.items, len(shares))
+
+
+def make_snapshot(
+    name: str,
+    known: Known,
+    data: Mapping[str, TaskData],
+    rows: Mapping[str, Sequence[Row]],
+    share: tuple[float, int],
+) -> Exhibit:
+    """Return what is kept of an episode; ``share`` is that of wrong answers, and how many there are."""
+    sheet = Sheet(name, known.fps)
+    sheet.annotate(data)
+    for task, one in data.items():
+        sheet.answer(one, rows.get(task))
+    sheet.divide(data)
+    frames = next(iter(data.values())).recorded[name].n_frames
+    if known.sound is not None:
+        step = frames / known.fps / len(known.sound[0])
+        sheet.signal(("", "sound", ""), 0.0, step, *known.sound)
+    kept = sheet.kept(frames / known.fps, known.note)
+    told = f"{100 * share[0]:.3g} % of {share[1]:,} answers are wrong" if share[1] else "no answer is a label"
+    return Exhibit(name, msgspec.to_builtins(kept), sheet.arrays, share[0], told)
 
 
 def _of_episode(rows: pa.Table, name: str) -> list[Row]:

@@ -9,12 +9,14 @@ alone, and so is everything whose name begins with a dot or an underscore.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from gnomon.core.errors import InputError, instead, some
 from gnomon.intake import shards
 from gnomon.intake.sources import Source
 from gnomon.intake.tables import SUFFIXES
+from gnomon.intake.unread import note, reading_for
 from gnomon.runs import exhibits
 from gnomon.suites.episode.tasks.declared import TASKS
 
@@ -42,6 +44,7 @@ def plain(folder: Path) -> dict[str, Path]:
     _check_names(folder)
     if not found:
         raise _nothing(folder)
+    _note_others(folder, found)
     return found
 
 
@@ -66,6 +69,8 @@ def units(source: Source) -> dict[str, Path]:
         raise InputError(f"{path}: both a file and a folder of {some(twice)}; keep one")
     if not own and not files:
         raise _nothing(path)
+    with reading_for(source.name):
+        _note_others(path, files)
     return {**{file.name: file for file in files.values()}, **own}
 
 
@@ -141,6 +146,13 @@ def _check_file(path: Path) -> None:
         )
     if path.name not in {f"{task}{ARRAYS}" for task in TASKS}:
         raise InputError(f"{path}: no task {stem!r}; {instead(stem, TASKS)}; rename it, or move it elsewhere")
+
+
+def _note_others(folder: Path, answers: Mapping[str, Path]) -> None:
+    """Note the files of a folder that are no answers, unless it is the folder of a run."""
+    if not (folder / RUN).is_file():
+        used = set(answers.values())
+        note(folder / "*", {path.name: 1 for path in _visible(folder) if path.is_file() and path not in used})
 
 
 def _visible(folder: Path) -> list[Path]:

@@ -11,8 +11,8 @@ Table: ``task, sample, label``
     The vector of every test sample: the hands of the next 10 frames as ``(10, 42, 3)`` in one row, the text block, or
     the blocks of depth and video.
 
-In a folder, ``labels`` and ``TASK`` may be folders of shards: tables, and files of arrays. See
-:mod:`gnomon.suites.episode.folders` and :mod:`gnomon.suites.episode.shards`.
+In a folder, ``labels`` and ``TASK`` may be folders of shards: tables, and files of arrays
+(:mod:`gnomon.suites.episode.folders`). All answers to a task of one episode are in one shard.
 
 Samples are named as ``gnomon run episode`` names them in ``predictions.parquet``: ``episode/first frame``, and
 ``/forward``, ``/reversed``, ``/aligned`` or ``/shifted`` behind it for pairs. The order of rows never matters.
@@ -23,7 +23,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, counted, some
 from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_npz, read_some
 from gnomon.intake.faults import guarded
@@ -39,10 +39,16 @@ from gnomon.intake.limits import DEFAULT
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.text import is_list
-from gnomon.intake.unread import note, note_columns
-from gnomon.suites.episode.folders import EXAMPLE, LABELS, plain
+from gnomon.intake.unread import collecting, note, note_columns
+from gnomon.measures.plausibility import check_same_unit, measure_bodies, measure_distances
+from gnomon.suites.episode.answers import JOINTS, Answers
+from gnomon.suites.episode.folders import EXAMPLE, LABELS, plain, units
 from gnomon.suites.episode.heads import form
-from gnomon.suites.episode.tasks.declared import TASKS
+from gnomon.suites.episode.tasks.data import SIDES
+from gnomon.suites.episode.tasks.declared import FORECAST, TASKS
+from gnomon.suites.episode.tasks.sampling import TaskData
+from gnomon.suites.episode.tasks.splitting import TEST
+from gnomon.suites.episode.tasks.vocabulary import codes, multi_hot
 
 COLUMNS = ("task", "sample", "label")
 STORED = "prediction"
@@ -52,6 +58,8 @@ RUN_COLUMNS = ("episode", "segment", "truth", "value")
 ARRAYS = ("samples", "values")
 SEPARATOR = "|"
 """Between the names of a set of objects."""
+MEASURED_SAMPLES = 500
+"""About how many samples of each side are measured to compare their units, evenly spread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +84,16 @@ class Given:
     source: Source
     tasks: Mapping[str, Told]
     files: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A file of answers, or an episode without answers to some tasks."""
+
+    name: str
+    path: Path | None
+    told: Mapping[str, tuple[str, ...]] | None
+    """Episodes by task; None where it could not be read."""
 
 
 def read(source: Source) -> Given:
@@ -121,6 +139,63 @@ def samples_of(name: str, path: Path) -> dict[str, list[str]]:
     _by_vectors(task, os.fspath(path))
     names = read_some(path, ARRAYS[:1], DEFAULT.raised())[ARRAYS[0]]
     return {task: _named(names, os.fspath(path)).tolist()}
+
+
+def list_units(source: Source, episodes: Sequence[str]) -> list[Unit]:
+    """Return the files of a system and what they answer; an episode answered twice is refused."""
+    found: list[Unit] = []
+    of: dict[tuple[str, str], str] = {}
+    for name, path in units(source).items():
+        try:
+            with collecting():  # its cell says what is not read
+                told = samples_of(name, path)
+        except InputError:  # its cell says so
+            found.append(Unit(name, path, None))
+            continue
+        own = {task: _episodes(names, os.fspath(path), episodes) for task, names in told.items()}
+        found.append(Unit(name, path, own))
+        for key in ((task, episode) for task, names in own.items() for episode in names):
+            if of.setdefault(key, name) != name:
+                raise InputError(
+                    f"{source.where}: {key[0]} of episode {key[1]} is in the shards {of[key]!r} and {name!r}; "
+                    "give all its answers in one of them"
+                )
+    return found
+
+
+def _episodes(samples: Sequence[str], where: str, episodes: Sequence[str]) -> tuple[str, ...]:
+    """Return the episodes of the samples of a task."""
+    known = set(episodes)
+    names = {sample: episode_of(sample, known) for sample in samples}
+    strange = [sample for sample, episode in names.items() if not episode]
+    if strange:
+        raise InputError(
+            f"{where}: samples of episodes that are not in the truth: {some(strange)}; it has {some(episodes)}"
+        )
+    there = set(names.values())
+    return tuple(name for name in episodes if name in there)
+
+
+def explain_no_answers(source: Source, found: Sequence[Unit]) -> InputError:
+    """Return what is said where no shard answers anything: why the first cannot be read, or that all are empty."""
+    for name, path in ((unit.name, unit.path) for unit in found if unit.path is not None):
+        try:
+            read_unit(name, path)
+        except InputError as error:
+            return InputError(f"{source.where}: no shard could be read; the first: {error}")
+    return unanswered(source)
+
+
+def split_by_episode(told: Told, episodes: Sequence[str]) -> dict[str, Told]:
+    """Return the answers to a task for each of some episodes, which are all that it holds answers for."""
+    known = set(episodes)
+    labels: dict[str, dict[str, str]] = {name: {} for name in episodes}
+    rows: dict[str, dict[str, int]] = {name: {} for name in episodes}
+    for sample, label in told.labels.items():
+        labels[episode_of(sample, known)][sample] = label
+    for sample, row in told.rows.items():
+        rows[episode_of(sample, known)][sample] = row
+    return {name: replace(told, labels=labels[name], rows=rows[name]) for name in episodes}
 
 
 def episode_of(sample: str, episodes: set[str]) -> str:
@@ -229,3 +304,66 @@ def _distinct(names: Sequence[str], where: str) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(f"{where}: samples occur more than once: {some(twice)}; keep one answer for each")
+
+
+def align(told: Told, data: TaskData, missing: str) -> Answers:
+    """Put the answers to a task in the order of its test samples."""
+    ids = tuple(data.ids[place] for place in data.of(TEST).tolist())
+    place = {name: row for row, name in enumerate(data.ids)}
+    wanted = set(ids)
+    strange = [name for name in told.samples if name not in wanted]
+    if strange:
+        said = [f"{name} ({data.part[place[name]] if name in place else 'unknown'})" for name in strange[:5]]
+        raise InputError(
+            f"{told.where}: {data.task.name}: answers for samples that are no test samples: {some(said, len(strange))};"
+            f" expected {counted(len(ids), 'test sample')}{f' such as {ids[0]!r}' if ids else ''}; remove the others"
+        )
+    if form(data.task.kind) == "vectors":
+        return _align_vectors(told, data, ids)
+    sets = data.task.kind == "multilabel"
+    lost = [name for name in ids if name not in told.labels or not (sets or told.labels[name])]
+    if lost and missing == "error":
+        raise InputError(
+            f"{told.where}: no label for samples of {data.task.name}: {some(lost)}; add them, or choose --missing wrong"
+        )
+    facts = {"missing": len(lost)} if lost else {}
+    labels = [told.labels.get(name, "") for name in ids]
+    if sets:
+        names = [frozenset(part.strip() for part in label.split(SEPARATOR)) - {""} for label in labels]
+        known = tuple(sorted(frozenset().union(*names)))
+        given = np.array([name in told.labels for name in ids], dtype=np.bool_) if lost else None
+        return Answers(data.task, ids, multi_hot(names, known), known, facts, given)
+    known = tuple(sorted({*labels} - {""}))
+    wrong = [label for label in known if data.task.classes and label not in data.task.classes]
+    if wrong:
+        raise InputError(f"{told.where}: {data.task.name}: no class {some(wrong)}; there are {some(data.task.classes)}")
+    return Answers(data.task, ids, codes(labels, known), known, facts)
+
+
+def _align_vectors(told: Told, data: TaskData, ids: tuple[str, ...]) -> Answers:
+    lost = [name for name in ids if name not in told.rows]
+    if lost:
+        raise InputError(f"{told.where}: no vector for samples of {data.task.name}: {some(lost)}; add them")
+    wide = data.y(data.of(TEST)[:1]).shape[1]
+    if told.values.shape[1] != wide:
+        raise InputError(
+            f"{told.where}: {data.task.name}: expected vectors of {wide:,} numbers, but got {told.values.shape[1]:,}"
+        )
+    if data.task.name == FORECAST and len(told.values):
+        _check_hands(told, data)
+    rows = [told.rows[name] for name in ids]
+    values = told.values if rows == list(range(len(told.values))) else told.values[rows]
+    return Answers(data.task, ids, values if values.dtype.kind == "f" else values.astype(np.float64))
+
+
+def _check_hands(told: Told, data: TaskData) -> None:
+    """Refuse forecasts of hands in another unit than that of the true hands; any others are scored."""
+    test = data.of(TEST)
+    some_true = data.y(test[:: max(len(test) // MEASURED_SAMPLES, 1)])
+    some_told = told.values[:: max(len(told.values) // MEASURED_SAMPLES, 1)]
+    sides = [np.asarray(own, np.float64).reshape(-1, JOINTS // len(SIDES), 3) for own in (some_true, some_told)]
+    check_same_unit(
+        *map(measure_bodies, sides),
+        distances_m=(measure_distances(sides[0]), measure_distances(sides[1])),
+        what=f"{told.where}: {FORECAST}: hands",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +14,6 @@ from gnomon.core.tallies import natural_key
 from gnomon.suites.episode import audited, systems
 from gnomon.suites.episode import protocol as rules
 from gnomon.suites.episode.episode import Episode
-from gnomon.suites.episode.features.computing import LEFT_OUT
 from gnomon.suites.episode.ignored import note_episodes
 from gnomon.suites.episode.layout import Place
 from gnomon.suites.episode.plausible import order_findings
@@ -45,6 +45,7 @@ class Ground:
     """Hash of every episode."""
     simulated: tuple[str, ...]
     look: Callable[[str], Mapping[str, TaskData]]
+    places: tuple[Place, ...]
     data: Mapping[str, TaskData] = field(default_factory=dict)
     samples: Samples | None = None
     audit: Any = None
@@ -84,6 +85,7 @@ class Ground:
             content=dict(content),
             simulated=tuple(simulated),
             look=look,
+            places=tuple(places),
             findings=(
                 *_left_out(left_out or {}),
                 *_about(tasks, simulated),
@@ -99,16 +101,13 @@ class Ground:
     def not_valid(self) -> dict[str, str]:
         """Episodes that are not valid, and why: simulated, or without a stream, or with one in which nothing is valid.
 
-        What was left out on request, or was not read for the tasks that were asked for, says nothing of the files.
+        The files decide, whichever of their streams the tasks read and whatever is left out on request, so that
+        ``score`` and ``run`` count the same episodes.
         """
         found = {}
         for name in self.content:
             reasons = ["simulated"] if name in self.simulated else []
             reasons += [f"no {stream} ({why})" for stream, why in self.lacking.get(name, {}).items()]
-            one = self.streams.get(name, {"coverage": {}, "masked": {}})
-            empty = [block for block, share in one["coverage"].items() if not share]
-            if not self.lacking.get(name):
-                reasons += [f"nothing valid in {block}" for block in empty if one["masked"].get(block) != LEFT_OUT]
             if reasons:
                 found[name] = "; ".join(reasons)
         return found
@@ -125,15 +124,23 @@ class Ground:
         return replace(held, samples=audited.joined(by_task), audit=audit, ceilings=ceilings)
 
     @property
+    def inputs(self) -> tuple[dict[str, Any], ...]:
+        """Where the episodes are; their content is in the fingerprint of the data."""
+        return tuple(
+            {"name": place.id, "path": os.fspath(place.folder), "bytes": None, "sha256": None} for place in self.places
+        )
+
+    @property
     def tested(self) -> set[str]:
         """Episodes with a test sample."""
         return _tested(self.tasks)
 
 
 def lacking_streams(place: Place) -> dict[str, str]:
-    """Return the streams of the layout that the files of an episode lack, and why; only names and shapes are read."""
+    """Return the streams of the layout that the files of an episode lack, and why: not there, or no valid frame."""
     with Episode.open(place) as episode:
-        return {name: why.replace(f"{episode.folder}/", "") for name, why in episode.streams.items() if why}
+        absent = {name: why.replace(f"{episode.folder}/", "") for name, why in episode.streams.items() if why}
+        return absent | dict.fromkeys(episode.empty_streams(), "no frame is valid")
 
 
 def outlines(data: Mapping[str, TaskData]) -> dict[str, Outline]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.intake.faults import guarded, shown
+from gnomon.intake.unread import note
 from gnomon.runs.seal import hash_file
 
 ANNOTATION = "annotation.hdf5"
@@ -35,6 +36,8 @@ DATASETS = {
 }
 """Streams of the annotation file, and the datasets that each is read from."""
 STREAMS = (*DATASETS, *VIDEOS)
+DEEPEST = 8
+"""Folders below a given one in which episodes that are not reached are looked for."""
 _EPISODE = re.compile(r"ep\d+")
 
 
@@ -82,6 +85,8 @@ def find(paths: Sequence[str | os.PathLike[str]]) -> list[Place]:
                 "it; give the folder that holds them"
             )
         places |= {place.folder.resolve(): place for place in found}
+    for path in paths:
+        _note_unreached(Path(path), places.keys())
     return sorted(_distinct(places.values()), key=lambda place: _natural(place.id))
 
 
@@ -115,6 +120,23 @@ def _below(path: Path) -> Iterable[Place]:
         for folder in (child, *(() if _is_episode(child) else _folders(child))):
             if _is_episode(folder):
                 yield _place(folder)
+
+
+def _note_unreached(path: Path, reached: Collection[Path]) -> None:
+    """Note annotation files below a folder that belong to no episode, since they lie too deep or are called otherwise.
+
+    Episodes themselves and hidden folders are not looked into.
+    """
+    lost = {}
+    for top, folders, files in os.walk(path):
+        here = Path(top)
+        if here.resolve() in reached:
+            folders.clear()
+        elif ANNOTATION in files:
+            lost[(here / ANNOTATION).relative_to(path).as_posix()] = 1
+        deep = len(here.relative_to(path).parts) >= DEEPEST
+        folders[:] = [] if deep else sorted(name for name in folders if not name.startswith("."))
+    note(path / "*", lost)
 
 
 def _folders(path: Path) -> list[Path]:

@@ -14,9 +14,9 @@ order
     of samples, rows are out of order that must be left out so that no value falls (the fewest). More than 1 % of the
     rows of a stream are an error: shuffled, reversed, or parts in another order. Fewer, such as a time stamp that was
     written late, are a finding. The IMU is no part of the truth of any task: its order is checked where features of it
-    are computed. Pelvis and camera do not jump about: where consecutive frames are 0.25 m apart or more (median), and
-    half as far as any two frames, they are not in order. A body that stays within a few decimetres can be shuffled
-    unseen.
+    are computed. Pelvis, camera and hands do not jump about: where consecutive frames are 0.25 m apart or more
+    (median; hands 0.05 m), and half as far as any two frames, they are not in order. A body that stays within a few
+    decimetres, or a hand that rests, can be shuffled unseen.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from gnomon.suites.episode.layout import Place
 
 BODY_M, HAND_M = (0.1, 4.0), (0.02, 1.0)
 FROM_CAMERA_M = 5.0
-JUMP_M, JUMP_SHARE = 0.25, 0.5
+JUMP_M, HAND_JUMP_M, JUMP_SHARE = 0.25, 0.05, 0.5
 MOST_OUT_OF_ORDER = 0.01
 """Largest share of the rows of a stream that may be out of order."""
 OF_FRAMES = ("slam/frame_names", "video/frame_number", "full_body_mocap/frame_nums")
@@ -145,15 +145,19 @@ def _check_order(episode: Episode, names: Sequence[str]) -> None:
 
 
 def _gathered(episode: Episode) -> tuple[dict[str, tuple[Array, tuple[float, float]]], dict[str, tuple[Array, Array]]]:
-    """Return the joints of valid frames with their limits, and where pelvis and camera are, with which are valid."""
+    """Return joints of valid frames with their limits, and where pelvis, camera and wrists are, and which are valid."""
     starts = range(0, episode.n_frames, CHUNK)
     ranges = [(start, min(start + CHUNK, episode.n_frames)) for start in starts]
     bodies = [episode.body(*one) for one in ranges]
     poses = [episode.poses(*one) for one in ranges]
     sizes = {"full_body_mocap/keypoints": (np.concatenate([one.xyz[one.valid] for one in bodies]), BODY_M)}
+    wrists = {}
     for side in SIDES:
         hands = [episode.hand(side, *one) for one in ranges]
-        sizes[f"hand_mocap/{side}_joints_3d"] = (np.concatenate([one.xyz[one.valid] for one in hands]), HAND_M)
+        name = f"hand_mocap/{side}_joints_3d"
+        xyz, valid = np.concatenate([one.xyz for one in hands]), np.concatenate([one.valid for one in hands])
+        sizes[name] = (xyz[valid], HAND_M)
+        wrists[name] = (xyz[:, 0], valid)
     rotation, shift = (np.concatenate([getattr(one, key) for one in poses]) for key in ("rotation", "translation"))
     camera = -np.einsum("nji,nj->ni", rotation, shift)
     paths = {
@@ -162,6 +166,7 @@ def _gathered(episode: Episode) -> tuple[dict[str, tuple[Array, tuple[float, flo
             np.concatenate([one.valid for one in bodies]),
         ),
         "slam/trans_xyz": (camera, np.concatenate([one.valid for one in poses])),
+        **wrists,
     }
     return sizes, paths
 
@@ -169,7 +174,8 @@ def _gathered(episode: Episode) -> tuple[dict[str, tuple[Array, tuple[float, flo
 def _check_paths(episode: Episode, paths: dict[str, tuple[Array, Array]]) -> None:
     for name, (places, valid) in paths.items():
         steps = np.linalg.norm(np.diff(places, axis=0), axis=1)[valid[1:] & valid[:-1]]
-        if len(steps) < 2 or float(np.median(steps)) < JUMP_M:
+        least = HAND_JUMP_M if name.startswith("hand_mocap/") else JUMP_M
+        if len(steps) < 2 or float(np.median(steps)) < least:
             continue
         there = places[valid]
         apart = float(np.median(np.linalg.norm(there - np.roll(there, len(there) // 2, axis=0), axis=1)))
@@ -179,7 +185,7 @@ def _check_paths(episode: Episode, paths: dict[str, tuple[Array, Array]]) -> Non
                 f"{shown(episode.path)}: {name}: consecutive frames are {step:.2f} m apart (median), as any two frames "
                 f"are ({apart:.2f} m): they are not in the order of their times; put them in order"
             )
-    (pelvis, seen), (camera, known) = paths.values()
+    (pelvis, seen), (camera, known) = paths["full_body_mocap/keypoints"], paths["slam/trans_xyz"]
     both = seen & known
     apart = float(np.median(np.linalg.norm(pelvis[both] - camera[both], axis=1))) if both.any() else 0.0
     if apart > FROM_CAMERA_M:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.util import find_spec
 from typing import Any
 
@@ -22,13 +21,16 @@ from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, MissingExtraError, some
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
+from gnomon.engine.planner import Planner
+from gnomon.engine.scoring import Chunk, Partials, System
 from gnomon.engine.store import Store
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import Evaluation
-from gnomon.suites.episode import cells, exhibits, layout, scoring, systems
+from gnomon.suites.episode import cells, exhibits, layout, systems
 from gnomon.suites.episode.annotation import Annotation
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.episode import Episode
+from gnomon.suites.episode.evaluation import About, assemble, tally_whole
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
@@ -41,7 +43,6 @@ from gnomon.suites.episode.tasks.splitting import CHRONOLOGICAL, DISJOINT, held_
 
 MOST_FAULTS = 3
 """Episodes that cannot be used whose faults an error spells out."""
-CELLS = "gnomon.suites.episode.cells"
 KEPT = ("frames", "coverage", "masked", "invalid_frames", "streams", "audio", "repairs")
 """What a run keeps of the facts about the features of an episode."""
 
@@ -79,6 +80,12 @@ def run(options: RunOptions) -> Job:
         for task in work.tasks
         if systems.answers(name, TASKS[task])
     }
+    if not planned:
+        answered = [name for name, task in TASKS.items() if any(systems.answers(own, task) for own in work.systems)]
+        raise InputError(
+            f"--systems {','.join(work.systems)}: answers none of the tasks {', '.join(work.tasks)}; give one that it "
+            f"answers ({', '.join(answered)}), or another system"
+        )
     return Job(Plan(planned.values()), lambda outcome: _assemble(outcome, work, nodes, planned))
 
 
@@ -201,17 +208,16 @@ class Nodes:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self.node = partial(Node, limits=work.options.limits())
+        self.planner = Planner(work.options)
 
     def features(self, place: layout.Place, variant: str) -> Node:
         """Artefact: the feature vectors of an episode."""
         validity = cells.VALIDITY[variant]
         skip = sorted(self.work.skip)
-        return self.node(
+        return self.planner.artefact(
             f"features of {place.id} ({validity})",
-            f"{CELLS}:features",
+            cells.features,
             {**self._episode(place), "validity": validity, "skip": skip},
-            kind="artefact",
             labels={"dataset": place.id},
             context={"folder": os.fspath(place.folder)},
             heavy=True,
@@ -220,11 +226,10 @@ class Nodes:
 
     def annotation(self, place: layout.Place) -> Node:
         """Artefact: what was annotated of an episode."""
-        return self.node(
+        return self.planner.artefact(
             f"annotation of {place.id}",
-            f"{CELLS}:annotation",
+            cells.annotation,
             self._episode(place),
-            kind="artefact",
             labels={"dataset": place.id},
             context={"folder": os.fspath(place.folder)},
             read=WHOLE,
@@ -245,7 +250,9 @@ class Nodes:
         }
         labels = {"system": name, "variant": variant, "task": task}
         heavy = not systems.is_trivial(name)
-        return self.node(f"{name} {task} ({variant})", f"{CELLS}:answer", arguments, needs, labels=labels, heavy=heavy)
+        return self.planner.cell(
+            f"{name} {task} ({variant})", cells.answer, arguments, needs=needs, labels=labels, heavy=heavy
+        )
 
     def _episode(self, place: layout.Place) -> dict[str, Any]:
         return {"episode": place.id, "content": self.work.content[place.id]}
@@ -255,7 +262,7 @@ def _assemble(
     outcome: Outcome, work: Work, nodes: Nodes, planned: Mapping[tuple[str, str, str], Node]
 ) -> list[Evaluation]:
     store = Store(work.options.store_folder())
-    keeper = exhibits.Keeper(0 if work.options.out == "none" else work.options.exhibits, work.places, sound=True)
+    keep = exhibits.make_keeper(work.options, work.places, sound=True)
     found = []
     for variant in work.variants:
         ground = _ground(store, work, nodes, variant)
@@ -267,21 +274,14 @@ def _assemble(
                 if node.name in outcome.done
             }
             part = outcome.of(system=name, variant=variant)
-            found.append(
-                scoring.evaluation(
-                    ground,
-                    name,
-                    answers,
-                    coverage={"complete": part.complete, "cells": part.coverage()},
-                    options={**opt.record(work.options), "system": name, "store": os.fspath(store.folder)},
-                    inputs=[
-                        {"name": place.id, "path": os.fspath(place.folder), "bytes": None, "sha256": None}
-                        for place in work.places
-                    ],
-                    facts={TRIVIAL: systems.is_trivial(name), "progress_logs": 1, "seed": work.options.seed},
-                    keeper=keeper,
-                )
+            about = About(
+                coverage={"complete": part.complete, "cells": part.coverage()},
+                options={**opt.record(work.options), "system": name, "store": os.fspath(store.folder)},
+                inputs=ground.inputs,
+                facts={TRIVIAL: systems.is_trivial(name), "progress_logs": 1, "seed": work.options.seed},
             )
+            partials = Partials.whole(System(name, name, [Chunk("", ground, answers)]), tally_whole(ground, answers))
+            found.append(assemble(ground, partials, answers, about, keep))
     return found
 
 

@@ -21,11 +21,11 @@ from gnomon.suites.episode import layout
 from gnomon.suites.episode.folders import LABELS
 from gnomon.suites.episode.given import SEPARATOR
 from gnomon.suites.episode.options import SEED, SimulateOptions, TemplateOptions
-from gnomon.suites.episode.predictions import read_truth
 from gnomon.suites.episode.simulate import simulate
 from gnomon.suites.episode.tasks.declared import FORECAST, TASKS
 from gnomon.suites.episode.tasks.sampling import TaskData, build
 from gnomon.suites.episode.tasks.splitting import TEST
+from gnomon.suites.episode.unread import read_truth
 
 FRAMES, PIXELS, SCRIPT = 300, 32, 5
 """Size of the episode, and the seed of a script that has several actions on both sides of the cut."""

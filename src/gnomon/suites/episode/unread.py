@@ -7,15 +7,18 @@ where one is given, else they are made again. A recording that is no longer the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import guarded, shown
+from gnomon.suites.episode import cells
 from gnomon.suites.episode.annotated import (
     NoFeatures,
     labels_of,
@@ -27,6 +30,8 @@ from gnomon.suites.episode.annotated import (
 )
 from gnomon.suites.episode.captions import FrameLabels
 from gnomon.suites.episode.episode import Episode
+from gnomon.suites.episode.features import blocks
+from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.features.windows import starts
 from gnomon.suites.episode.frames import Points, Poses
 from gnomon.suites.episode.layout import Place
@@ -36,6 +41,38 @@ from gnomon.suites.episode.tasks.data import SIDES, Recorded, Table
 Load = Callable[[Sequence[str]], Mapping[str, Array]]
 """Reads the arrays of some streams."""
 MOTION = ("left_hand", "right_hand", "root", "poses")
+
+
+def read_truth(
+    places: Sequence[Place], variant: str, wanted: Collection[str], folder: Path
+) -> tuple[list[Recorded], dict[str, Any]]:
+    """Read what was written about episodes, and compute the blocks that are wanted in a folder; return both."""
+    recorded, streams = [], {}
+    for number, place in enumerate(places):
+        held = folder / str(number)
+        if not wanted:
+            recorded.append(opened(place, held))
+            continue
+        recorded.append(opened(place, held, partial(_features, place, variant, wanted, held)))
+        streams[place.id] = describe_blocks(Features.read(held).facts, wanted)
+    return recorded, streams
+
+
+def _features(place: Place, variant: str, wanted: Collection[str], held: Path) -> Features:
+    """Compute the blocks that are wanted of an episode in a folder of their own."""
+    held.mkdir()
+    skip = [name for name in blocks.NAMES if name not in wanted]
+    arguments = {"episode": place.id, "folder": os.fspath(place.folder)}
+    cells.features({**arguments, "validity": cells.VALIDITY[variant], "skip": skip}, {}, held)
+    return Features.read(held)
+
+
+def describe_blocks(facts: Mapping[str, Any], wanted: Collection[str]) -> dict[str, Any]:
+    """Return what is known of the blocks that were computed."""
+    kept = {key: facts[key] for key in ("frames", "audio", "repairs")}
+    for key in ("coverage", "masked", "invalid_frames"):
+        kept[key] = {name: value for name, value in facts[key].items() if name in wanted}
+    return kept
 
 
 def opened(place: Place, folder: Path, features: Callable[[], Table] | None = None) -> Recorded:

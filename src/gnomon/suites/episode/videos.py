@@ -2,6 +2,8 @@
 
 Files are decoded with PyAV, always as MP4 and always from the opened file, so that nothing in a file can name
 another. Frames are counted in the order in which they are shown; a video may have one more than the annotation.
+The library makes an index entry for every frame that a file declares, however small the file: so the declared numbers
+are looked at first, and a file cannot declare more frames than it has bytes.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 
@@ -22,8 +24,14 @@ from gnomon.intake.limits import check_file
 
 MOST_PIXELS = 1 << 26
 """Of one frame; larger ones are refused."""
+MOST_INDEX = 1 << 28
+"""Bytes of all boxes but those of frames."""
 _BLOCK = 64
 _HEADER = 8
+_COUNTS = {b"stsz": 8, b"stz2": 8, b"trun": 4}
+"""Boxes that declare a number of frames, and where in their body it is."""
+_RUNS = (b"stts", b"ctts")
+"""Boxes that hold pairs: a number of frames, and what holds for each of them."""
 
 
 class Frames(Iterator[tuple[int, Array]]):
@@ -54,6 +62,7 @@ class Frames(Iterator[tuple[int, Array]]):
     def _decoded(self, threads: int) -> Generator[tuple[int, Array], None, None]:
         with _opened(self._path) as container:
             stream = _video(container, self._path)
+            stream.codec_context.options = {"max_pixels": str(MOST_PIXELS)}
             stream.codec_context.thread_count = threads
             stream.codec_context.thread_type = "NONE" if threads == 1 else "AUTO"
             why = "the file ends"
@@ -94,7 +103,7 @@ def probe(path: str | os.PathLike[str]) -> dict[str, Any]:
     """Return what a file says of itself: width, height, fps, frames, and whether it has audio; nothing is decoded."""
     with _opened(path) as container:
         stream = _video(container, path)
-        audio = container.streams.audio[0] if container.streams.audio else None
+        audio = _audio(container)
         return {
             "width": stream.codec_context.width,
             "height": stream.codec_context.height,
@@ -133,9 +142,11 @@ def fault_of(path: str | os.PathLike[str]) -> tuple[str, str]:
     try:
         size = check_file(path)
         with Path(path).open("rb") as file:
-            kinds, end = _boxes(file, size)
+            boxes = _boxes(file, size)
     except (InputError, OSError) as error:
         return ("missing" if not Path(path).exists() else reason(error)), ""
+    kinds = [box.kind for box in boxes if box.kind != "moov" or box.end <= size]
+    end = boxes[-1].end if boxes else 0
     if kinds[:1] != ["ftyp"]:
         return "not an MP4 file", ""
     cut = f"cut off: {size} bytes, expected {end}" if end > size else ""
@@ -144,10 +155,17 @@ def fault_of(path: str | os.PathLike[str]) -> tuple[str, str]:
     return "", cut
 
 
-def _boxes(file: IO[bytes], size: int) -> tuple[list[str], int]:
-    kinds: list[str] = []
+class _Box(NamedTuple):
+    kind: str
+    start: int
+    end: int
+
+
+def _boxes(file: IO[bytes], size: int) -> list[_Box]:
+    """Return the outermost boxes of a file; the last may end behind it."""
+    boxes: list[_Box] = []
     place = 0
-    while place + _HEADER <= size and len(kinds) < 10_000:
+    while place + _HEADER <= size and len(boxes) < 10_000:
         file.seek(place)
         head = file.read(2 * _HEADER)
         length = int.from_bytes(head[:4], "big")
@@ -157,11 +175,52 @@ def _boxes(file: IO[bytes], size: int) -> tuple[list[str], int]:
             length = size - place
         if length < _HEADER:
             break
+        boxes.append(_Box(head[4:8].decode("latin-1"), place, place + length))
         place += length
-        kind = head[4:8].decode("latin-1")
-        if kind != "moov" or place <= size:
-            kinds.append(kind)
-    return kinds, place
+    return boxes
+
+
+def _check_counts(file: IO[bytes], size: int, path: str | os.PathLike[str]) -> None:
+    """Refuse a file that declares more frames than it has bytes; where in the file it does so does not matter."""
+    boxes = _boxes(file, size)
+    rest = _Box("", boxes[-1].end if boxes else 0, size)  # behind what is no box: the library may find some there
+    regions = [(box.start, min(box.end, size)) for box in (*boxes, rest) if box.kind != "mdat" and box.start < size]
+    if sum(end - start for start, end in regions) > MOST_INDEX:
+        raise InputError(f"{shown(path)}: an index of more than {MOST_INDEX} bytes; copy it again")
+    for start, end in regions:
+        file.seek(start)
+        data = file.read(end - start)
+        if b"cmov" in data:
+            raise InputError(f"{shown(path)}: its index is compressed (cmov), which is not read; convert the file")
+        declared = max(
+            (_declared(data, at, kind) for kind in (*_COUNTS, *_RUNS) for at in _places(data, kind)), default=0
+        )
+        if declared > size:
+            raise InputError(
+                f"{shown(path)}: declares {declared} frames or samples in {size} bytes, expected at most one a byte; "
+                "copy it again"
+            )
+    file.seek(0)
+
+
+def _places(data: bytes, kind: bytes) -> Iterator[int]:
+    """Yield where boxes of a kind begin, at any depth: a length that the data can hold stands before their name."""
+    at = data.find(kind)
+    while at >= 0:
+        length = int.from_bytes(data[max(0, at - 4) : at], "big")
+        if length == 1 or _HEADER <= length <= len(data) - at + 4:
+            yield at + 4
+        at = data.find(kind, at + 1)
+
+
+def _declared(data: bytes, body: int, kind: bytes) -> int:
+    """Return the number of frames that a box declares."""
+    at = body + _COUNTS.get(kind, 4)
+    number = int.from_bytes(data[at : at + 4], "big")
+    if kind in _COUNTS:
+        return number
+    pairs = data[at + 4 : at + 4 + 8 * number]
+    return int(np.frombuffer(pairs[: len(pairs) // 8 * 8], dtype=">u4")[::2].sum(dtype=np.int64))
 
 
 def _envelope(path: str | os.PathLike[str]) -> tuple[Array, Array]:
@@ -169,11 +228,12 @@ def _envelope(path: str | os.PathLike[str]) -> tuple[Array, Array]:
     av = _av()
     lows, highs, rest = [np.empty(0)], [np.empty(0)], np.empty(0, dtype=np.float32)
     with _opened(path) as container:
-        if not container.streams.audio:
+        stream = _audio(container)
+        if stream is None:
             return lows[0], highs[0]
-        resampler = av.AudioResampler(format="flt", layout="mono")
         try:
-            for frame in container.decode(container.streams.audio[0]):
+            resampler = av.AudioResampler(format="flt", layout="mono")
+            for frame in container.decode(stream):
                 for part in resampler.resample(frame):
                     rest = np.concatenate([rest, part.to_ndarray().reshape(-1)])
                 whole = rest[: len(rest) // _BLOCK * _BLOCK].reshape(-1, _BLOCK)
@@ -193,8 +253,9 @@ def _envelope(path: str | os.PathLike[str]) -> tuple[Array, Array]:
 @contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[Any]:
     av = _av()
-    check_file(path)
+    size = check_file(path)
     with Path(path).open("rb") as file:
+        _check_counts(file, size, path)
         try:
             container = av.open(file, format="mp4", metadata_errors="ignore")
         except _faults() as error:
@@ -207,8 +268,16 @@ def _video(container: Any, path: str | os.PathLike[str]) -> Any:
     if not container.streams.video:
         raise InputError(f"{shown(path)}: has no video stream; leave the file out")
     stream = container.streams.video[0]
+    if stream.codec_context is None:
+        raise InputError(f"{shown(path)}: its video is in a codec that is not known here; copy it again, or convert it")
     _check_size(stream.codec_context.width, stream.codec_context.height, path)
     return stream
+
+
+def _audio(container: Any) -> Any:
+    """Return the first audio stream, None where there is none or its codec is not known."""
+    stream = container.streams.audio[0] if container.streams.audio else None
+    return None if stream is None or stream.codec_context is None else stream
 
 
 def _check_size(width: int, height: int, path: str | os.PathLike[str]) -> None:

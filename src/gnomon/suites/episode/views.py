@@ -12,13 +12,14 @@ import pyarrow as pa
 from gnomon.core.errors import counted, some
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
+from gnomon.intake.limits import RUN
 from gnomon.intake.tables import read_table
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
+from gnomon.suites.episode.evaluation import CITED
 from gnomon.suites.episode.features.blocks import NAMES
 from gnomon.suites.episode.measured import of_task
 from gnomon.suites.episode.options import HEADS, TRIVIAL
-from gnomon.suites.episode.scoring import CITED
 from gnomon.suites.episode.tasks.declared import TASKS
 
 MOST_EPISODES = 4
@@ -33,7 +34,8 @@ DIGITS = 4
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     first = next(iter(_heads(runs)), runs[0])
-    items: list[Table | View | None] = [overview(runs), overlaps(runs), baselines(runs), details(runs)]
+    first_table = common.leaderboard(runs, ()) if runs[0].chosen else overview(runs)
+    items: list[Table | View | None] = [first_table, overlaps(runs), baselines(runs), details(runs)]
     items += [samples(first), unseen(first)]
     items.append(training(runs))
     if first.manifest["facts"].get("streams"):
@@ -392,7 +394,7 @@ def _answers(run: Run) -> pa.Table | None:
     path = None if run.path is None else run.path / "predictions.parquet"
     if path is None or not path.is_file():
         return None
-    return read_table(path, text=columns, columns=columns)
+    return read_table(path, text=columns, columns=columns, limits=RUN)
 
 
 def _score(run: Run, measure: Measure, task: str) -> Cell:

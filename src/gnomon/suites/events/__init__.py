@@ -22,5 +22,5 @@ SUITE = Suite(
     exhibit="gnomon.suites.events.exhibits:shown",
     opens={"scores.json": "gnomon.suites.events.legacy"},
     demo="gnomon.suites.events.demo:steps",
-    tuning=Tuning(systems="recognizers", parameters="gnomon.suites.events.recognizers:parameters"),
+    tuning=Tuning(option="recognizers", systems="gnomon.suites.events.recognizers:SYSTEMS"),
 )

@@ -42,6 +42,7 @@ class Item(msgspec.Struct, gc=False, forbid_unknown_fields=True):
     score: float | UnsetType | None = UNSET
     confidence: float | UnsetType | None = UNSET
     probability: float | UnsetType | None = UNSET
+    prob: float | UnsetType | None = UNSET
     body_position: Any = UNSET
     data: Any = UNSET
 
@@ -64,7 +65,7 @@ class Fields(Mapping[str, Any]):
 
 
 _NEEDED = ("t1", "t2", "label")
-_SCORES = ("score", "confidence", "probability")
+_SCORES = ("score", "confidence", "probability", "prob")
 _UNREAD = ("body_position", "data")
 _OPTIONAL = (*_SCORES, *_UNREAD)
 _ITEMS = msgspec.json.Decoder(list[Item])

@@ -4,71 +4,61 @@ from __future__ import annotations
 
 import functools
 import itertools
-import pickle
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError, counted, some
+from gnomon.engine.planner import load_trained, store_trained
 from gnomon.intake.unread import CELL, note, reading_for
-from gnomon.suites.events import columns, files, raw, recognizers
-from gnomon.suites.events.plausible import Watch, check_unit, weigh
+from gnomon.suites.events import columns, files, raw
+from gnomon.suites.events.plausible import check_unit, weigh
+from gnomon.suites.events.recognizers import SYSTEMS
 from gnomon.suites.events.spans import are_numbers
 from gnomon.suites.events.times import Stretch, place
-
-TRAINED = "recognizer.pickle"
+from gnomon.suites.events.watching import Watch
 
 
 def train(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: a recogniser after ``train`` was called with every training case, one call each, in their order."""
     del needs
-    recognizer = _made(arguments)
+    recognizer = SYSTEMS.make(arguments["system"])
     for item in arguments["cases"]:
         case = _case(item)
-        watch = Watch(case.window, f"raw data of {case.id}")
+        watch = Watch(case.window, f"raw data of {case.id}", trusted=arguments["unit"] == "s")
         chunks = watch.passing(raw.records(case, chunk=arguments["chunk"]))
         labels = [{"t1": s.start, "t2": s.end, "label": s.label} for s in case.stretches]
         recognizer.train(itertools.chain.from_iterable(chunks), labels)
         watch.problems()
-    try:
-        state = pickle.dumps(recognizer)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{arguments['recognizer']}: cannot be kept after train(): {error}; hold plain values in its attributes"
-        ) from error
-    (out / TRAINED).write_bytes(state)
+    store_trained(recognizer, arguments["system"], out)
 
 
 def recognise(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Cell: give a recogniser the records of one case in chunks, collect what it detected, in the case's seconds."""
     case = _case(arguments)
-    # What is unpickled was written by `train` above into the store of this very work.
-    recognizer = pickle.loads((needs["trained"] / TRAINED).read_bytes()) if needs else _made(arguments)  # noqa: S301
+    system = arguments["system"]
+    recognizer = load_trained(SYSTEMS, system, needs["trained"]) if needs else SYSTEMS.make(system)
     if callable(getattr(recognizer, "reset", None)):
         recognizer.reset()
-    watch = Watch(case.window, f"raw data of {case.id}")
+    watch = Watch(case.window, f"raw data of {case.id}", trusted=arguments["unit"] == "s")
     for chunk in watch.passing(raw.records(case, chunk=arguments["chunk"])):
         recognizer.process(chunk)
     odd = watch.problems()
-    where = f"{arguments['recognizer']} on {case.id}: detected()"
+    where = f"{system} on {case.id}: detected()"
     given = _plain(recognizer.detected(), where)
     unread = files.names_in_words(given)
     read = files.stretches_of(given, where, unread)
     found = place(read, case.zone, where)
-    if are_numbers(read):
-        evidence = weigh([columns.timed(case.window, found)])
+    if are_numbers(read) and arguments["unit"] != "s":
+        recorded = min(case.window[0], watch.first), max(case.window[1], watch.latest)
+        evidence = weigh([columns.timed(recorded, found)])
         check_unit(evidence, where, "results", lambda _: "return seconds, as records have")
     with reading_for(CELL):
         note(where, files.count_unread(given, unread))
-    problems = _problems(found, case, _labels(recognizer.labels(), arguments["recognizer"]))
+    problems = _problems(found, case, _labels(recognizer.labels(), system))
     rows = [{"t1": s.start, "t2": s.end, "label": s.label, "score": s.score} for s in found]
     (out / "detected.json").write_bytes(encode_pretty({"detected": rows, "problems": problems, "records": odd}))
-
-
-def _made(arguments: Mapping[str, Any]) -> Any:
-    """Make the recogniser, with the parameters that were given."""
-    return recognizers.find(arguments["recognizer"])(**arguments.get("parameters", {}))
 
 
 def _case(item: Mapping[str, Any]) -> files.TruthCase:

@@ -5,7 +5,7 @@ Classes are those in use, in natural order. A recording is its case with what is
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +27,7 @@ class Columns:
     ends: Array
     codes: Array
     classes: tuple[str, ...]
-    scores: Array | None = None
+    scores: Array
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -35,7 +35,7 @@ class Columns:
     @property
     def scored(self) -> bool:
         """Whether every stretch has a score."""
-        return not len(self) or (self.scores is not None and not np.isnan(self.scores).any())
+        return not np.isnan(self.scores).any()
 
     def signal(self, window: tuple[float, float], *, pooled: bool = False, scores: bool = False) -> Intervals:
         """Return the stretches as a signal; pooled, every label is the one class of the published variant."""
@@ -51,6 +51,10 @@ class Columns:
     def reach(self, window: tuple[float, float]) -> float:
         """Return how far into a window the last stretch reaches, as a share of the window; 0 where there is none."""
         return float(self.ends.max(initial=window[0]) - window[0]) / (window[1] - window[0])
+
+    def lasting(self) -> float:
+        """Return how long all stretches last together, in seconds."""
+        return float((self.ends - self.starts).sum())
 
     def lost(self, window: tuple[float, float]) -> int:
         """Count stretches that do not touch a window."""
@@ -69,7 +73,13 @@ class Recording:
 def of(stretches: Sequence[Stretch[float]]) -> Columns:
     """Return stretches as columns."""
     if isinstance(stretches, Placed):
-        return named(stretches.starts, stretches.ends, stretches.codes, stretches.names, scores=stretches.scores)
+        used = np.unique(stretches.codes)
+        names = [stretches.names[code] for code in used.tolist()]
+        order = sorted(range(len(used)), key=lambda place: natural_key(names[place]))
+        rank = np.empty(len(used), dtype=np.int64)
+        rank[order] = np.arange(len(used))
+        codes, classes = rank[np.searchsorted(used, stretches.codes)], tuple(names[place] for place in order)
+        return Columns(stretches.starts, stretches.ends, codes, classes, stretches.scores)
     starts, ends = (np.array([stretch[side] for stretch in stretches], dtype=np.float64) for side in (0, 1))
     names = sorted({stretch.label for stretch in stretches}, key=natural_key)
     place = {label: index for index, label in enumerate(names)}
@@ -82,22 +92,3 @@ def timed(window: tuple[float, float], stretches: Sequence[Stretch[float]]) -> T
     """Return stretches with the window that they should lie in."""
     found = of(stretches)
     return window, found.starts, found.ends
-
-
-def named(
-    starts: Array,
-    ends: Array,
-    codes: Array,
-    names: Sequence[str],
-    without: Collection[str] = (),
-    scores: Array | None = None,
-) -> Columns:
-    """Return stretches whose codes are places in a list of names, without those of some names."""
-    used = np.unique(codes)
-    wanted = sorted((code for code in used.tolist() if names[code] not in without), key=lambda c: natural_key(names[c]))
-    place = np.full(len(used), -1, dtype=np.int64)
-    place[np.searchsorted(used, np.array(wanted, dtype=np.int64))] = np.arange(len(wanted))
-    found = place[np.searchsorted(used, codes)]
-    kept = slice(None) if len(wanted) == len(used) else np.flatnonzero(found >= 0)
-    held = None if scores is None else scores[kept]
-    return Columns(starts[kept], ends[kept], found[kept], tuple(names[code] for code in wanted), held)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -26,7 +26,7 @@ from gnomon.core.tallies import Array, Tallies, natural_key
 from gnomon.measures._ward import wrong_shares
 from gnomon.numerics import segments as kernel
 from gnomon.runs import exhibits
-from gnomon.runs.exhibits import Exhibit
+from gnomon.runs.exhibits import Exhibit, Worst
 from gnomon.runs.run import Run
 from gnomon.suites.events import columns
 from gnomon.suites.events.envelopes import Signals, envelope
@@ -39,56 +39,66 @@ MOST_LABELS = 1 << 16
 SIDES = ("truth", "returned")
 
 
-@dataclass
-class Keeper:
-    """Packs the worst recordings of every system of one piece of work; reads the raw data of a recording once."""
+def keep_worst(
+    ids: Sequence[str],
+    tallies: Mapping[str, Tallies],
+    read: Callable[[int], columns.Recording | None],
+    most: int,
+    signals: dict[str, Signals],
+) -> dict[str, bytes]:
+    """Return the file of a run that holds its worst recordings; none where none are asked for.
 
-    most: int
-    _signals: dict[str, Signals] = field(default_factory=dict)
+    Parameters
+    ----------
+    ids, tallies
+        All recordings of the run, and what was tallied of them.
+    read
+        Reads a recording by its place among ``ids``; None is one that cannot be shown.
+    most
+        How many are kept.
+    signals
+        Raw signals that were read, by case; those of recordings that are kept are added.
+    """
+    if not most or not ids:
+        return {}
+    shares = wrong_shares(tallies["recognition"]).tolist()
+    overlaps = tallies["recognition"].fields["overlap_s"] > 0
 
-    def files(
-        self, ids: Sequence[str], recording: Callable[[int], columns.Recording | None], tallies: Mapping[str, Tallies]
-    ) -> dict[str, bytes]:
-        """Return the file of a run that holds its exhibits; none where none are asked for.
+    def find(place: int) -> tuple[int, columns.Recording] | None:
+        one = read(place)
+        return (place, one) if one is not None and len(_name_labels(one)) < MOST_LABELS else None
 
-        Recordings are asked for by their place among ``ids``, the worst first; None is one that cannot be shown.
-        """
-        if not self.most or not ids:
-            return {}
-        shares = wrong_shares(tallies["recognition"]).tolist()
-        overlaps = tallies["recognition"].fields["overlap_s"] > 0
-        worst = sorted(range(len(ids)), key=lambda i: (-shares[i], ids[i]))[: self.most]
-        kept: list[Exhibit] = []
-        room = MOST_STRETCHES
-        for place in worst:
-            one = recording(place)
-            if one is None:
-                continue
-            room -= len(one.truth) + len(one.returned)
-            labels = {*one.truth.classes, *one.returned.classes}
-            if (room >= 0 or not kept) and len(labels) < MOST_LABELS:
-                told = f"{100 * shares[place]:.3g} % of the {'class-seconds' if overlaps[place] else 'window'} is wrong"
-                kept.append(self._exhibit(one, sorted(labels, key=natural_key), shares[place], told))
-        return {exhibits.NAME: exhibits.pack(kept, len(ids))}
+    worst = Worst[tuple[int, columns.Recording]](most, MOST_STRETCHES)
+    worst.offer_all(ids, shares, find, lambda item: len(item[1].truth) + len(item[1].returned))
+    kept = []
+    for place, one in worst.items:
+        if one.case.id not in signals:
+            signals[one.case.id] = envelope(one.case)
+        told = f"{100 * shares[place]:.3g} % of the {'class-seconds' if overlaps[place] else 'window'} is wrong"
+        kept.append(make_snapshot(one, signals[one.case.id], shares[place], told))
+    return exhibits.files_of(kept, len(ids))
 
-    def _exhibit(self, one: columns.Recording, labels: list[str], share: float, told: str) -> Exhibit:
-        case = one.case
-        if case.id not in self._signals:
-            self._signals[case.id] = envelope(case)
-        signals, arrays, note = self._signals[case.id]
-        data = {
-            "window": list(case.window),
-            "clock": None if case.zone.origin is None else show(0.0, case.zone),
-            "labels": labels,
-            "signals": signals,
-            "note": note,
-        }
-        place = {label: index for index, label in enumerate(labels)}
-        sides: dict[str, Array] = {}
-        for name, side in zip(SIDES, (one.truth, one.returned), strict=True):
-            code = np.array([place[label] for label in side.classes], dtype=np.uint16)
-            sides |= {f"{name}_start": side.starts, f"{name}_end": side.ends, f"{name}_code": code[side.codes]}
-        return Exhibit(called(case.id), data, {**sides, **arrays}, share, told)
+
+def make_snapshot(one: columns.Recording, signals: Signals, share: float, note: str) -> Exhibit:
+    """Return what is kept of a recording: both sides as they were scored, and its raw signal."""
+    labels, (channels, envelopes, lacking) = _name_labels(one), signals
+    data = {
+        "window": list(one.case.window),
+        "clock": None if one.case.zone.origin is None else show(0.0, one.case.zone),
+        "labels": labels,
+        "signals": channels,
+        "note": lacking,
+    }
+    place = {label: index for index, label in enumerate(labels)}
+    sides: dict[str, Array] = {}
+    for name, side in zip(SIDES, (one.truth, one.returned), strict=True):
+        code = np.array([place[label] for label in side.classes], dtype=np.uint16)
+        sides |= {f"{name}_start": side.starts, f"{name}_end": side.ends, f"{name}_code": code[side.codes]}
+    return Exhibit(called(one.case.id), data, {**sides, **envelopes}, share, note)
+
+
+def _name_labels(one: columns.Recording) -> list[str]:
+    return sorted({*one.truth.classes, *one.returned.classes}, key=natural_key)
 
 
 class Signal(msgspec.Struct, frozen=True):

@@ -12,12 +12,11 @@ Results have one of four formats, named by the suffix:
 - ``.tsv``: as in DCASE, ``[filename] onset offset event_label [score]``, with or without that header;
 - ``.txt``: Audacity labels, ``start end label`` between tabs.
 
-Each of these names is understood in each format, and a score is also called ``confidence`` or ``probability``, if it
-holds nothing but numbers. Of two names of one thing the first in ``NAMES`` is read. What a file holds under other names
-is not read, and named in a finding (:mod:`gnomon.intake.unread`), as are fields of a truth that are neither read nor
-tags. A row with a case and nothing
-else says that nothing was found in it. Results without case ids are found under ``ONLY``;
-:func:`gnomon.suites.events.spans.place` gives them seconds. What is as usual is read by
+Each of these names is understood in each format, and a score is also called ``confidence``, ``probability`` or
+``prob``, if it holds nothing but numbers. Of two names of one thing the first in ``NAMES`` is read. What a file holds
+under other names is not read, and named in a finding (:mod:`gnomon.intake.unread`), as are fields of a truth that are
+neither read nor tags. A row with a case and nothing else says that nothing was found in it. Results without case ids
+are found under ``ONLY``; :func:`gnomon.suites.events.spans.place` gives them seconds. What is as usual is read by
 :mod:`gnomon.suites.events.bulk`, all else row by row.
 """
 
@@ -48,9 +47,9 @@ from gnomon.intake.tables import read_table, table_suffix
 from gnomon.intake.unread import note, note_columns
 from gnomon.intake.writing import replacing
 from gnomon.suites.events import bulk
-from gnomon.suites.events.plausible import Evidence, check_unit, weigh
+from gnomon.suites.events.plausible import Evidence, check_unit, check_windows, outside, weigh
 from gnomon.suites.events.spans import Read, joined, place
-from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, written, zone_of
+from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, show, written, zone_of
 
 ONLY = ""
 """The id under which results without case ids are found."""
@@ -59,7 +58,7 @@ NAMES = {
     "start": ("start", "t1", "onset"),
     "end": ("end", "t2", "offset"),
     "label": ("label", "event_label"),
-    "score": ("score", "confidence", "probability"),
+    "score": ("score", "confidence", "probability", "prob"),
 }
 _HEADS = {".csv": "case start end label score", ".tsv": "filename onset offset event_label score"}
 _STRUCTURE = ("id", "data_path", "t1", "t2", "labels")
@@ -130,11 +129,55 @@ def weigh_labels(cases: Iterable[TruthCase]) -> Evidence:
 def check_labels(evidence: Evidence, where: str) -> None:
     """Refuse a truth whose labels are in another unit than its windows."""
     check_unit(evidence, where, "labels", lambda _: "write window and labels in seconds")
+    check_windows(evidence, where)
 
 
-def check_cases(cases: Sequence[TruthCase]) -> None:
-    """Refuse cases whose labels, all together, are in another unit than their windows."""
-    check_labels(weigh_labels(cases), some(dict.fromkeys(shown(case.path) for case in cases), show=2))
+def check_cases(cases: Sequence[TruthCase], unit: str) -> None:
+    """Refuse cases whose labels, all together, are in another unit than their windows; seconds asked for are obeyed."""
+    evidence = weigh_labels(cases)
+    if unit != "s":
+        check_labels(evidence, name_files(cases))
+
+
+def touch(cases: Iterable[TruthCase]) -> str | None:
+    """Return None where a label touches its window; else where labels and window of the first such recording lie.
+
+    The text is empty where there are no labels at all.
+    """
+    said = ""
+    for case in cases:
+        labels = joined([case.stretches])
+        if not len(labels):
+            continue
+        if not outside(labels.starts, labels.ends, case.window).all():
+            return None
+        if said:
+            continue
+        first, last = float(labels.starts.min()), float(labels.ends.max())
+        ranges = [[show(edge, case.zone) for edge in pair] for pair in ((first, last), case.window)]
+        events, window = (" to ".join(pair) for pair in ranges)
+        said = f"true events of {shown(case.id, 80)!r} lie from {events}, but its window is from {window}"
+        if case.zone.origin is None and first >= 0 and last <= case.window[1] - case.window[0]:
+            said += "; the labels seem to count from the start of the window"
+    return said
+
+
+def check_touch(said: Sequence[str | None], where: str) -> None:
+    """Refuse a truth whose labels are all outside of their windows: nothing could be scored.
+
+    ``said`` is what :func:`touch` returned for parts of the truth.
+    """
+    figures = next(filter(None, said), "")
+    if figures and None not in said:
+        raise InputError(
+            f"{where}: no true event touches the window of its recording, so that nothing can be scored: {figures}; "
+            "write t1 and t2 of the recording and of its labels in seconds of one clock"
+        )
+
+
+def name_files(cases: Iterable[TruthCase]) -> str:
+    """Return how messages call the files of cases."""
+    return some(dict.fromkeys(shown(case.path) for case in cases), show=2)
 
 
 def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> Results:

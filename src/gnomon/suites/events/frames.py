@@ -13,7 +13,7 @@ second, and ``nothing`` the code, or codes, of frames in which nothing happens (
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,8 +26,7 @@ from gnomon.core.tallies import Array
 from gnomon.intake.documents import read_json
 from gnomon.intake.shards import Plain
 from gnomon.numerics.marks import mark
-from gnomon.suites.events import columns
-from gnomon.suites.events.columns import Columns
+from gnomon.suites.events.spans import Placed
 
 SUFFIX = ".npy"
 NAMES = "classes.json"
@@ -65,6 +64,11 @@ class Runs:
     codes: Array
     frames: int
     digest: str
+
+
+def is_framed(path: Path) -> bool:
+    """Say whether a file holds frames, by its suffix."""
+    return path.suffix.lower() == SUFFIX
 
 
 def read_meaning(folder: str | os.PathLike[str]) -> Meaning:
@@ -112,7 +116,7 @@ def read_runs(path: Path, part: int = PART) -> Runs:
     return Runs(np.concatenate(firsts), np.concatenate(codes), len(plain), digest(marks))
 
 
-def stretches(runs: Runs, meaning: Meaning, path: Path, background: Sequence[str] = ()) -> Columns:
+def place_runs(runs: Runs, meaning: Meaning, path: Path) -> Placed:
     """Return the runs in which something happens, in seconds, with their names; ``path`` is for messages."""
     kept = np.flatnonzero(~np.isin(runs.codes, np.array(meaning.nothing, dtype=np.int64)))
     codes = runs.codes[kept].astype(np.int64)
@@ -127,7 +131,7 @@ def stretches(runs: Runs, meaning: Meaning, path: Path, background: Sequence[str
         )
     names = meaning.classes or [str(code) for code in range(int(codes.max(initial=-1)) + 1)]
     edges = np.append(runs.firsts, runs.frames) / meaning.rate_hz
-    return columns.named(edges[kept], edges[kept + 1], codes, names, background)
+    return Placed(edges[kept], edges[kept + 1], codes, names, np.full(len(kept), np.nan))
 
 
 def _check(plain: Plain) -> None:

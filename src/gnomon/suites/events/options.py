@@ -51,7 +51,8 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
     unit: Annotated[
         str,
         Option(
-            "unit of times of the predictions that are numbers; default: s, refused where nearly all look like another",
+            "unit of times of the predictions that are numbers; default: s, refused where they look like another; "
+            "s insists",
             choices=("", "s", "ms", "us", "ns"),
         ),
     ] = ""
@@ -62,7 +63,10 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
 class RunOptions(PartOptions, ExhibitOptions, EngineOptions):
     """``gnomon run events``."""
 
-    ELSEWHERE: ClassVar[Mapping[str, str]] = PREDICTED
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **PREDICTED,
+        "truth": "truth files are given without an option: gnomon run events TRUTH.json ... --recognizers LIST",
+    }
 
     truth: Annotated[tuple[str, ...], Option("truth files (JSON)", metavar="TRUTH...", argument=True)]
     recognizers: Annotated[
@@ -85,6 +89,10 @@ class RunOptions(PartOptions, ExhibitOptions, EngineOptions):
     background: Annotated[
         tuple[str, ...], Option("label that means nothing happens; may be repeated", metavar="LABEL")
     ] = ()
+    unit: Annotated[
+        str,
+        Option("s insists that times are seconds, where they would be refused as another unit", choices=("", "s")),
+    ] = ""
     chunk: Annotated[int, Option("records handed over at a time; never changes a result", low=1)] = 10_000
     train: Annotated[
         tuple[str, ...],

@@ -42,8 +42,8 @@ class Chosen:
 def choose(options: RunOptions) -> Chosen:
     """Read the truth and choose the cases that were asked for."""
     everything = files.read_truth(*options.truth)
-    files.check_cases(everything)
-    level = scoring.level(everything, options.group)
+    files.check_cases(everything, options.unit)
+    level = scoring.find_level(everything, options.group)
     if options.part == ALL:
         return Chosen(selected(everything, options.select), level)
     of = options.parts((group_of(case, level) for case in everything), level)

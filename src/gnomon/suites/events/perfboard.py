@@ -43,7 +43,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -58,14 +58,13 @@ from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Tr
 from gnomon.suites.events.files import TruthCase
 from gnomon.suites.events.times import Stretch, Zone, show
 
-if TYPE_CHECKING:
-    from gnomon.suites.events.scoring import System
-
 Record = dict[str, Any]
 Clock = Callable[[float], str | float]
+Systems = Mapping[str, Mapping[str, Sequence[Stretch[float]]]]
+"""Results by system and case."""
 
 
-def write(path: str | os.PathLike[str], cases: Sequence[TruthCase], systems: Sequence[System], variant: str) -> None:
+def write(path: str | os.PathLike[str], cases: Sequence[TruthCase], systems: Systems, variant: str) -> None:
     """Write the file, complete or not at all; its folder is made if needed.
 
     Parameters
@@ -75,7 +74,7 @@ def write(path: str | os.PathLike[str], cases: Sequence[TruthCase], systems: Seq
     cases
         The truth.
     systems
-        Results by case id in the seconds of each case; a case without results is left out.
+        Results by case id in the seconds of each case, of every system by its name; a case without results is left out.
     variant
         ``published``, ``strict`` or ``both``.
     """
@@ -95,21 +94,23 @@ def check(path: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]]
     check_writable(path)
 
 
-def assemble(cases: Sequence[TruthCase], systems: Sequence[System], variant: str) -> Record:
+def assemble(cases: Sequence[TruthCase], systems: Systems, variant: str) -> Record:
     """Return the content of the file, all but its date."""
-    pairs = [(case, system) for case in cases for system in systems if case.id in system.results]
+    pairs = [
+        (case, name, results[case.id]) for case in cases for name, results in systems.items() if case.id in results
+    ]
     pooled: list[Record] = []
     if variant != "strict":
-        pooled = [result for case, system in pairs for result in _results(case, system, None)]
+        pooled = [result for pair in pairs for result in _results(*pair, None)]
     by_class: list[Record] = []
     if variant != "published":
-        labels = {s.label for case, system in pairs for s in (*case.stretches, *system.results[case.id])}
+        labels = {s.label for case, _, returned in pairs for s in (*case.stretches, *returned)}
         classes = sorted(labels, key=natural_key)
-        by_class = [result for case, system in pairs for result in _results(case, system, classes)]
+        by_class = [result for pair in pairs for result in _results(*pair, classes)]
     total = [result["scores"] for result in (by_class if variant == "strict" else pooled)]
     events = [scores["events"] for scores in total]
     return {
-        "recognizers": [system.name for system in systems],
+        "recognizers": list(systems),
         "stats": {
             "truth_count": sum(len(item["truths"]) for item in events),
             "detected_count": sum(len(item["detected"]) for item in events),
@@ -133,16 +134,17 @@ class _Scored:
     events: tuple[Any, Any]
 
 
-def _results(case: TruthCase, system: System, classes: Sequence[str] | None) -> Iterator[Record]:
+def _results(
+    case: TruthCase, system: str, returned: Sequence[Stretch[float]], classes: Sequence[str] | None
+) -> Iterator[Record]:
     """Give the result of a case and a system for every class, or the one result of all labels pooled."""
-    returned = system.results[case.id]
     scored = _score(case, returned, classes)
     clock = _clock(case.zone)
     told = dict(case.fields)  # once, since labels may be decoded whenever they are asked for
     own, found = _by_label(told["labels"], case.stretches, classes), _by_label(returned, returned, classes)
     for index, label in enumerate([None] if classes is None else classes):
         fields = {**told, "labels": own.get(label, [])}
-        fields["recognizer"] = system.name
+        fields["recognizer"] = system
         if label is not None:
             fields["label"] = label
         fields["labels_file"] = case.path.as_posix()

@@ -13,6 +13,16 @@ from gnomon.measures.detections import ACTIVITYNET
 from gnomon.measures.ranked import AveragePrecision, Percentile
 from gnomon.numerics.segments import CATEGORIES
 
+FIRST_TABLE = (
+    "event_macro_f1",
+    "time_macro_f1",
+    "any_overlap_recall",
+    "any_overlap_precision",
+    "time_accuracy",
+    "serious_error",
+    "timing_error",
+)
+"""The metrics that the first table shows unless ``--metrics`` names others."""
 MAX_PER_CLASS = 100
 """Above this many classes no rates by class are derived."""
 POOLED = "event"

@@ -13,12 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
-from gnomon.core.loading import find_class, source_identity
-from gnomon.core.systems import Spec, known_parameters
-from gnomon.core.systems import checked as checked_spec
-from gnomon.suites.events.systems import BUILTIN
-
-VERBS = ("process", "detected", "labels")
+from gnomon.core.systems import Systems
 
 
 class Recognizer(Protocol):
@@ -50,22 +45,16 @@ class AbstractRecognizer(ABC):
         """Return the classes that the recogniser supports."""
 
 
-def find(name: str) -> type[Any]:
-    """Return the class of a recogniser: a built-in name, ``package.module.Class`` or ``path/to/file.py:Class``."""
-    named = dict.fromkeys(BUILTIN, object)  # for the message; their modules are not imported before they are asked for
-    return find_class(BUILTIN.get(name, name), VERBS, "recognizer", named)
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """Return the parameters of a recogniser with their defaults."""
-    return known_parameters(find(name))
-
-
-def checked(spec: Spec) -> Spec:
-    """Return a recogniser with its parameters; refuse those that it does not have."""
-    return checked_spec(spec, parameters(spec.name), "recognizer") if spec.parameters else spec
-
-
-def identity(name: str) -> str:
-    """Return the name of the class and the identity of its code."""
-    return source_identity(BUILTIN.get(name, name), find(name))
+SYSTEMS = Systems(
+    {
+        "threshold-walker": "gnomon.suites.events.systems.threshold:ThresholdWalker",
+        "spectral-walker": "gnomon.suites.events.systems.spectral:SpectralWalker",
+        "hmm-walker": "gnomon.suites.events.systems.hidden_markov:HiddenMarkovWalker",
+        "visit-detector": "gnomon.suites.events.systems.visits:VisitDetector",
+        "never": "gnomon.suites.events.systems.trivial:Never",
+        "always": "gnomon.suites.events.systems.trivial:Always",
+    },
+    ("process", "detected", "labels"),
+    what="recognizer",
+    option="--recognizers",
+)

@@ -11,25 +11,26 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
-from gnomon.core.errors import InputError
 from gnomon.core.evidence import Finding
-from gnomon.core.loading import is_foreign
-from gnomon.core.systems import Spec, split
+from gnomon.core.systems import Spec
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
+from gnomon.engine.planner import Planner
+from gnomon.engine.scoring import Chunk
+from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import INPUTS, Evaluation
-from gnomon.suites.events import exhibits, files, parts, perfboard, recognizers, samples, scoring, training
+from gnomon.suites.events import cells, files, parts, perfboard, samples, scoring, training
+from gnomon.suites.events.chunks import Content, Detections, Truth
 from gnomon.suites.events.options import RunOptions, ScoreOptions
-from gnomon.suites.events.plausible import record_findings
-from gnomon.suites.events.systems import BUILTIN
+from gnomon.suites.events.recognizers import SYSTEMS
 from gnomon.suites.events.times import Stretch
 from gnomon.suites.events.training import Digests, Training
+from gnomon.suites.events.watching import record_findings
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,8 @@ class _Work:
     chosen: parts.Chosen
     systems: Mapping[str, Spec]
     """By text, which is what tables call them."""
-    identities: Mapping[str, str]
-    """By name of the recogniser, without parameters."""
     learners: frozenset[str]
-    """Names of recognisers that can be trained."""
+    """Texts of recognisers that can be trained."""
     training: Training
     digests: Digests
 
@@ -54,15 +53,14 @@ def run(options: RunOptions) -> Job:
     chosen = parts.choose(options)
     cases = chosen.cases
     scoring.check_slices(cases, options.slice)
-    systems = {spec.text: spec for spec in map(recognizers.checked, split(options.recognizers))}
-    if not systems:
-        raise InputError("no recogniser given: --recognizers package.module.Class or file.py:Class")
-    names = list(dict.fromkeys(spec.name for spec in systems.values()))
-    learners = frozenset(name for name in names if training.learns(name))
+    counted = Content(Truth(cases), Detections({})).leave_out(options.background)
+    files.check_touch([files.touch(counted.cases)], files.name_files(cases))
+    systems = SYSTEMS.parse(options.recognizers)
+    learners = frozenset(text for text, spec in systems.items() if SYSTEMS.offers(spec, "train"))
     folds, others = training.folds(cases, options, chosen.train if learners else ())
     chosen.check(others, options)
     if options.export_perfboard:
-        sources = [name.rpartition(":")[0] for name in names]
+        sources = [spec.name.rpartition(":")[0] for spec in systems.values()]
         perfboard.check(options.export_perfboard, training.inputs([*cases, *others]) + sources)
     digests = training.hashed([*cases, *others])
     work = _Work(
@@ -70,7 +68,6 @@ def run(options: RunOptions) -> Job:
         cases,
         chosen,
         systems,
-        {name: recognizers.identity(name) for name in names},
         learners if folds else frozenset(),
         Training(folds, samples.of(cases, folds, digests, chosen.level)),
         digests,
@@ -80,28 +77,26 @@ def run(options: RunOptions) -> Job:
 
 
 def _cell(work: _Work, spec: Spec, case: files.TruthCase) -> Node:
-    node = partial(Node, limits=work.options.limits(), foreign=is_foreign(spec.name, BUILTIN))
-    system: dict[str, Any] = {"recognizer": spec.name, "identity": work.identities[spec.name]}
-    system |= {"parameters": dict(spec.parameters)} if spec.parameters else {}
-    chunk = work.options.chunk
+    planner = Planner(work.options, SYSTEMS)
+    asked = {"chunk": work.options.chunk, "unit": work.options.unit}
     needs = {}
-    if spec.name in work.learners:
+    if spec.text in work.learners:
         fold = work.training.folds[case.id]
-        needs["trained"] = node(
+        needs["trained"] = planner.trained(
             f"train {spec} {fold.name}",
-            "gnomon.suites.events.cells:train",
-            {**system, "training": [_content(work, c) for c in fold.cases]},
-            kind="artefact",
-            labels={"system": spec.text},
-            context={"cases": [_place(c) for c in fold.cases], "chunk": chunk},
+            cells.train,
+            {"training": [_content(work, c) for c in fold.cases]},
+            spec=spec,
+            context={"cases": [_place(c) for c in fold.cases], **asked},
         )
-    return node(
+    return planner.cell(
         f"{spec} {case.id}",
-        "gnomon.suites.events.cells:recognise",
-        {**system, **_content(work, case)},
+        cells.recognise,
+        _content(work, case),
+        spec=spec,
         needs=needs,
-        labels={"system": spec.text, "dataset": case.id},
-        context={"chunk": chunk, **_place(case)},
+        labels={"dataset": case.id},
+        context={**asked, **_place(case)},
     )
 
 
@@ -114,7 +109,7 @@ def _place(case: files.TruthCase) -> dict[str, str]:
 
 
 def _asked(work: _Work) -> ScoreOptions:
-    """Return the options of scoring that the options of the run stand for."""
+    """Return the options of scoring that the options of the run stand for; times are seconds, as cells have checked."""
     options = work.options
     return ScoreOptions(
         truth=options.truth,
@@ -125,30 +120,36 @@ def _asked(work: _Work) -> ScoreOptions:
         classes=options.classes,
         background=options.background,
         missing="skip",
+        unit="s",
+        exhibits=options.exhibits,
+        out=options.out,
     )
 
 
 def _assemble(outcome: Outcome, work: _Work) -> list[Evaluation]:
     options, asked = work.options, _asked(work)
-    keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
-    evaluations, systems = [], []
+    scorer, truth = scoring.make_scorer(), Truth(work.cases)
+    evaluations, systems = [], {}
     given = fingerprint([[case.id, *work.digests[training.key(case)].data] for case in work.cases])
     for name, spec in work.systems.items():
         part = outcome.of(system=name)
         results, findings = _collected(part, name)
-        systems.append(scoring.System(name, name, results))
-        trained = spec.name in work.learners
-        system = {"recognizer": name, "parameters": dict(spec.parameters), "source": work.identities[spec.name]}
-        for evaluation in scoring.evaluate(work.cases, systems[-1], asked, keeper):
+        systems[name] = results
+        trained = name in work.learners
+        for evaluation in scorer.score_whole(name, name, Chunk("", truth, Detections(results)), asked):
             kept = [f for f in evaluation.findings if f.id != "outside-window"]
             evaluations.append(
                 replace(
                     evaluation,
                     coverage={**evaluation.coverage, "complete": part.complete, "cells": part.coverage()},
                     protocol=replace(evaluation.protocol, split=work.chosen.split),
-                    options={**opt.record(options), **system, "trained": trained},
+                    options={**opt.record(options), **SYSTEMS.record(spec), "trained": trained},
                     findings=(*kept, *findings),
-                    facts={**evaluation.facts, **samples.facts(spec.name), INPUTS: given},
+                    facts={
+                        **evaluation.facts,
+                        **({TRIVIAL: True} if SYSTEMS.declares(spec, "trivial") else {}),
+                        INPUTS: given,
+                    },
                     samples=work.training.samples if trained else None,
                 )
             )

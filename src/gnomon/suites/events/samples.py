@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from gnomon.audit.split import FOLD
 from gnomon.core.samples import Samples
-from gnomon.runs.auditing import TRIVIAL
-from gnomon.suites.events import files, raw, recognizers, scoring
+from gnomon.suites.events import files, raw, scoring
 from gnomon.suites.events.training import Digests, Fold, key
 
 LEAST_BYTES = 64
@@ -60,11 +59,6 @@ def of(cases: Sequence[files.TruthCase], folds: Mapping[str, Fold], digests: Dig
     ids = tuple(f"{row.case.id}: {row.path.name}" if _several(row, digests) else row.case.id for row in rows)
     hashes = tuple(row.digest if row.path.stat().st_size >= LEAST_BYTES else "" for row in rows)
     return Samples(ids, recordings, tuple(row.part for row in rows), spans, spans, hashes, tags)
-
-
-def facts(name: str) -> dict[str, Any]:
-    """Return the fact that a recogniser is a trivial baseline, where its class says so (``trivial = True``)."""
-    return {TRIVIAL: True} if getattr(recognizers.find(name), "trivial", False) is True else {}
 
 
 def _rows(case: files.TruthCase, part: str, fold: str, digests: Digests) -> list[_Row]:

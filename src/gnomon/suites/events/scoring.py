@@ -1,58 +1,73 @@
-"""Verb ``score``: results that were made elsewhere, against truth files."""
+"""Verb ``score``: results that were made elsewhere, against truth files, or folders of shards of both.
+
+Recordings of a shard are tallied without their groups, which depend on all shards: a group is a subject where every
+recording names one, else the folder of frames where every shard is in one, else the recording. Units of times are
+checked over all recordings together, and in each (:mod:`gnomon.suites.events.plausible`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from gnomon.core import options as opt
+from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster
-from gnomon.core.errors import InputError, counted, some
+from gnomon.core.errors import GnomonError, InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.intake import shards
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import check_names, named
 from gnomon.intake.unread import reading_for
-from gnomon.runs.content import column_digest
+from gnomon.runs import parts
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import columns, exhibits, files, perfboard, spans, summaries, tallying
+from gnomon.suites.events import chunks, exhibits, files, frames, perfboard, summaries, tallying
+from gnomon.suites.events.chunks import FOLDER, FRAMES, Content, Truth
 from gnomon.suites.events.columns import Recording
+from gnomon.suites.events.envelopes import Signals
 from gnomon.suites.events.options import ScoreOptions
-from gnomon.suites.events.plausible import UNITS, Evidence, check_unit, weigh
+from gnomon.suites.events.plausible import (
+    CALLED,
+    Compared,
+    Evidence,
+    check_recordings,
+    check_scale,
+    check_truth_unit,
+    check_unit,
+    find_shrinking,
+    multiply_units,
+)
 from gnomon.suites.events.protocol import POOLED, protocol
-from gnomon.suites.events.times import Stretch
 
-Results = Mapping[str, Sequence[Stretch[float]]]
 RECORDING = "recording"
 FEW, SHORT, LONG = 3, 0.002, 0.2
 """So many returns that all end within a small share of their recordings are odd, if true events reach a larger one."""
 SUBJECTS = ("subject", "subject.id", "subject.name")
-
-
-@dataclass(frozen=True)
-class System:
-    """A system's results by case, in the seconds of each case."""
-
-    name: str
-    where: str
-    results: Results
+TRUTHS = (".json", frames.SUFFIX)
+RESULTS = (".json", ".csv", ".csv.gz", ".tsv", ".txt")
+"""Suffixes of shards."""
+OFFERS = ("--missing empty or --missing skip", "")
+CASES, TAGS, TIMES, COMPARED, TOUCH = "cases", "tags", "times", "compared", "touch"
+"""Facts of a part: ids of all cases of the truth, scored or not, their values of tags that may be groups, what labels
+and detections say about the unit of times, how both compare in single recordings, and whether labels touch windows."""
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
-    """Score every given system in every asked variant; folders of shards are scored shard by shard."""
+    """Score every given system in every asked variant."""
     if any(map(is_folder, options.truth)):
-        from gnomon.suites.events import shards
-
-        return shards.score(options)
+        return make_scorer().score(_find_shards(options), options)
     if options.export_perfboard:
         perfboard.check(
             options.export_perfboard, [*options.truth, *(path for _, path in map(named, options.predictions))]
@@ -61,78 +76,169 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     check_names([name for name, _ in sources])
     refuse_folders(path for _, path in sources)
     cases = files.read_truth(*options.truth)
-    files.check_cases(cases)
-    systems = []
+    truth, systems = Truth(cases, files.weigh_labels(cases)), []
     for name, path in sources:
         with reading_for(name):
-            results, evidence = read_results(path, cases, options.missing, options.unit)
-            check_results(evidence, path, options.unit)
-            systems.append(System(name, path, results))
-    keeper = exhibits.Keeper(0 if options.out == "none" else options.exhibits)
-    found = [evaluation for system in systems for evaluation in evaluate(cases, system, options, keeper)]
+            detections = chunks.read_results(path, cases, options.missing, options.unit)
+        systems.append(System(name, path, [Chunk("", truth, detections)]))
+    found = make_scorer().score(systems, options)
     if options.export_perfboard:
-        perfboard.write(options.export_perfboard, cases, systems, options.variant)
+        results = {one.name: one.chunks[0].predictions.results for one in systems}
+        perfboard.write(options.export_perfboard, cases, results, options.variant)
     return found
 
 
-def evaluate(
-    cases: Sequence[files.TruthCase], system: System, options: ScoreOptions, keeper: exhibits.Keeper
-) -> list[Evaluation]:
-    """Tally one system in every asked variant, and keep its worst recordings."""
-    cases, system = foreground(cases, system, options.background)
-    scored = [case for case in cases if case.id in system.results]
-    roster = roster_of(scored, level(cases, options.group), options.slice)
-    found = recordings(scored, system)
-    part = tallying.tallied(roster, found, tallying.asked(options.variant), **told(cases))
-    content = {
-        "data": data_digest(cases, roster.level),
-        "table": table_of(scored, system.results),
-        "coverage": coverage([case.id for case in cases], roster, options),
-        "inputs": tuple({"path": str(p), "sha256": hash_file(p)} for p in dict.fromkeys(case.path for case in cases)),
+def _find_shards(options: ScoreOptions) -> list[System]:
+    """Return the shards of every system."""
+    if len(options.truth) > 1:
+        raise InputError(
+            f"{some(options.truth)}: expected one folder of shards, or files: put all shards in one folder"
+        )
+    if options.export_perfboard:
+        raise InputError("--export-perfboard holds all recordings in one file: give files, not a folder of shards")
+    (folder,) = options.truth
+    truth, meaning = _find_truth(folder)
+    suffixes = (frames.SUFFIX,) if meaning else RESULTS
+    beside = shards.others(folder, TRUTHS)
+    sources = [named(text) for text in options.predictions]
+    check_names([name for name, _ in sources])
+    systems = []
+    for name, path in sources:
+        if not is_folder(path):
+            raise InputError(f"{path}: expected a folder of shards, as the truth {folder} is one")
+        pairs = shards.paired(truth, shards.listed(path, suffixes), path, missing=options.missing, offers=OFFERS)
+        held = [Chunk(*pair, {FRAMES: meaning.record()} if meaning else {}) for pair in pairs]
+        systems.append(System(name, path, held, [*beside, *shards.others(path, suffixes, (frames.NAMES,))]))
+    return systems
+
+
+def _find_truth(folder: str) -> tuple[dict[str, Path], frames.Meaning | None]:
+    """Return the shards of the truth, and what codes mean where they are frames."""
+    found = shards.listed(folder, TRUTHS)
+    if not any(map(frames.is_framed, found.values())):
+        return found, None
+    kept = {name: path for name, path in found.items() if path != Path(folder, frames.NAMES)}
+    others = [path.name for path in kept.values() if not frames.is_framed(path)]
+    if others:
+        raise InputError(f"{folder}: frames beside other files ({some(others)}): keep one kind")
+    return kept, frames.read_meaning(folder)
+
+
+def tally(chunk: Chunk, options: ScoreOptions) -> Part:
+    """Read one chunk, and tally the recordings in it that have results."""
+    content = chunks.read_chunk(chunk, options)
+    background = content.find_labels(options.background)
+    content = content.leave_out(options.background)
+    cases, level = content.cases, find_level(content.cases, options.group)
+    part = tallying.tally_recordings(
+        make_roster(content.scored, options.slice),
+        content.make_recordings(),
+        tallying.list_variants(options.variant),
+        **chunks.describe_truth(cases),
+        background=background,
+    )
+    levels = (level,) if options.group else (*SUBJECTS, *((FOLDER,) if FRAMES in chunk.given else ()))
+    facts = {
+        **part.facts,
+        CASES: [case.id for case in cases],
+        TAGS: {
+            name: [case.tags[name] for case in cases] for name in levels if all(name in case.tags for case in cases)
+        },
+        TIMES: [side.times.record() for side in (content.truth, content.detections)],
+        COMPARED: content.detections.compared.record(),
+        TOUCH: files.touch(cases),
     }
-    ids = [case.id for case in scored]
+    if content.digests is not None:
+        return replace(part, facts={**facts, **content.digests})
+    digest = chunks.digest_truth(cases, RECORDING if chunk.name else level)  # finish() adds the groups of shards
+    return replace(part, facts={**facts, TRUTH: digest}, table=content.make_table())
+
+
+def finish(partials: Partials, options: ScoreOptions, signals: dict[str, Signals] | None = None) -> list[Evaluation]:
+    """Make the evaluations of a system, one of each asked variant.
+
+    ``signals`` holds raw signals that were read for snapshots, by case, and takes up further ones.
+    """
+    read, every, where = list(partials), partials.every, partials.system.where
+    _check_ids(every)
+    _check_units(partials, options)
+    facts = tallying.merge_facts(list(every.values()))
+    level = _settle_level(list(every.values()), options.group)
+    groups = {case: group for own in every.values() for case, group in _list_groups(own, level)}
+    grouped = [_set_groups(part, groups, level) for _, part in read]
+    if facts["longest"] > tallying.MOST_EDITED:
+        grouped = [tallying.drop_edits(part) for part in grouped]
+    whole = parts.folded(grouped)
+    roster, data = whole.roster, partials.data()
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    if partials.is_whole:
+        inputs = _describe_inputs(partials.system.chunks[0].truth.cases)
+    else:
+        data = fingerprint([data, level, sorted(groups.items())])
+        if not len(roster):
+            raise InputError(f"{where}: no recording of the truth has results: nothing can be scored")
+    whole = replace(whole, ledgers=summaries.settle_ledgers(whole.ledgers, ranked=facts["ranked"]))
+    covered = _count_cases([case for own in every.values() for case in own[CASES]], roster, options)
+    coverage, table = partials.coverage(covered, options.missing), partials.table()
+    most, look = 0 if options.out == "none" else options.exhibits, _make_reader(partials, roster, options)
+    held = {} if signals is None else signals
     return [
-        replace(one, **content, files=keeper.files(ids, found.__getitem__, one.tallies))
-        for one in evaluations(part, part.facts, system.name, system.where, options)
+        replace(
+            one,
+            data=data,
+            table=table,
+            coverage=coverage,
+            inputs=inputs,
+            files=exhibits.keep_worst(roster.ids, one.tallies, look, most, held),
+        )
+        for one in _make_evaluations(whole, facts, partials.system, options)
     ]
 
 
-def evaluations(
-    part: Part, facts: Mapping[str, Any], system: str, where: str, options: ScoreOptions
-) -> list[Evaluation]:
-    """Make the evaluations of what was tallied, one of each asked variant; the content of both sides is left open."""
-    made = []
+SETTINGS = ("group", "slice", "variant", "missing", "background", "unit")
+SCORER = Scorer(tally, finish, SETTINGS)
+
+
+def make_scorer() -> Scorer[ScoreOptions]:
+    """Return a scorer that reads the raw signal of a recording once for all systems."""
+    return replace(SCORER, finish=functools.partial(finish, signals={}))
+
+
+def _make_evaluations(
+    part: Part, facts: Mapping[str, Any], system: System, options: ScoreOptions
+) -> Iterable[Evaluation]:
+    """Give the evaluation of every asked variant; the content of both sides is left open."""
     ledgers = dict(part.ledgers)
     edges = ledgers.pop(summaries.EDGES, None)
-    for variant in tallying.asked(options.variant):
+    for variant in tallying.list_variants(options.variant):
         pooled = variant == "published"
-        settled = _settled(facts, variant, part.roster.level, options)
-        made.append(
-            Evaluation(
-                protocol=settled,
-                suite="events",
-                system=system,
-                roster=part.roster,
-                tallies=tallying.of_variant(part, variant),
-                data="",
-                table=pa.table({}),
-                findings=_findings(facts, where),
-                options={**opt.record(replace(options, predictions=(where,))), "group": part.roster.level},
-                ledgers={} if pooled else ledgers,
-                facts={} if edges is None or pooled else summaries.facts(facts, edges, len(part.roster)),
-            )
+        yield Evaluation(
+            protocol=_make_protocol(facts, variant, part.roster.level, options),
+            suite="events",
+            system=system.name,
+            roster=part.roster,
+            tallies=tallying.select_variant(part, variant),
+            data="",
+            table=pa.table({}),
+            findings=(*_background_findings(facts, options.background), *_findings(facts, system.where)),
+            options={**opt.record(replace(options, predictions=(system.where,))), "group": part.roster.level},
+            ledgers={} if pooled else ledgers,
+            facts={} if edges is None or pooled else summaries.facts(facts, edges, len(part.roster)),
         )
-    return made
 
 
 def measures(cases: Sequence[files.TruthCase], options: ScoreOptions) -> tuple[Measure, ...]:
     """Return the measures that evaluations against this truth have, those of all asked variants, each name once."""
-    facts = told([replace(case, stretches=_without(case.stretches, options.background)) for case in cases])
-    variants = [_settled(facts, variant, options.group or "", options) for variant in tallying.asked(options.variant)]
+    content = Content(Truth(cases), chunks.Detections({})).leave_out(options.background)
+    facts = chunks.describe_truth(content.cases)
+    variants = [
+        _make_protocol(facts, variant, options.group or "", options)
+        for variant in tallying.list_variants(options.variant)
+    ]
     return tuple({measure.name: measure for one in variants for measure in one.measures}.values())
 
 
-def _settled(facts: Mapping[str, Any], variant: str, level: str, options: ScoreOptions) -> Protocol:
+def _make_protocol(facts: Mapping[str, Any], variant: str, level: str, options: ScoreOptions) -> Protocol:
     """Return the protocol of a variant for what the truth holds."""
     return protocol(
         [POOLED] if variant == "published" else facts["true"],
@@ -145,91 +251,48 @@ def _settled(facts: Mapping[str, Any], variant: str, level: str, options: ScoreO
     )
 
 
-def recordings(cases: Sequence[files.TruthCase], system: System) -> list[Recording]:
-    """Return what is true of cases and what was returned, as columns."""
-    return [Recording(case, columns.of(case.stretches), columns.of(system.results[case.id])) for case in cases]
+def _check_ids(facts: Mapping[str, Mapping[str, Any]]) -> None:
+    owner: dict[str, str] = {}
+    for name, own in facts.items():
+        for case in own[CASES]:
+            if owner.setdefault(case, name) != name:
+                raise InputError(f"case {case!r} is in the shards {owner[case]} and {name}; give each case its own id")
 
 
-def told(cases: Sequence[files.TruthCase]) -> dict[str, Any]:
-    """Return what the truth says of all cases, scored or not: its classes, and the most events of a recording."""
-    return {
-        "true": sorted({label for case in cases for label in labels_of(case.stretches)}, key=natural_key),
-        "longest": max((len(case.stretches) for case in cases), default=0),
-    }
+def _check_units(partials: Partials, options: ScoreOptions) -> None:
+    """Refuse times that cannot be in a unit, but could be in another, and labels that are all outside their windows.
 
-
-def labels_of(stretches: Sequence[Stretch[float]]) -> set[str]:
-    """Return the labels in use."""
-    if isinstance(stretches, spans.Placed):
-        return {stretches.names[code] for code in np.unique(stretches.codes).tolist()}
-    return {stretch.label for stretch in stretches}
-
-
-def foreground(
-    cases: Sequence[files.TruthCase], system: System, background: Sequence[str]
-) -> tuple[Sequence[files.TruthCase], System]:
-    """Leave out stretches that say that nothing happens."""
-    if not background:
-        return cases, system
-    results = {name: _without(stretches, background) for name, stretches in system.results.items()}
-    kept = [replace(case, stretches=_without(case.stretches, background)) for case in cases]
-    return kept, replace(system, results=results)
-
-
-def _without(stretches: Sequence[Stretch[float]], background: Sequence[str]) -> Sequence[Stretch[float]]:
-    if isinstance(stretches, spans.Placed):
-        return stretches.without(background)
-    return tuple(stretch for stretch in stretches if stretch.label not in background)
-
-
-def read_results(path: str, cases: Sequence[files.TruthCase], policy: str, unit: str) -> tuple[Results, Evidence]:
-    """Read results of cases, in their seconds, and what they say about the unit of numbers.
-
-    ``policy`` says what becomes of cases without any, ``unit`` in which unit numbers are; without one they are seconds.
+    Seconds that were asked for (``--unit s``) are obeyed.
     """
-    given = dict(files.read_predictions(path))
-    if files.ONLY in given:
-        if len(cases) != 1:
-            raise InputError(f"{path}: results without case ids fit one truth case, but there are {len(cases)}")
-        given = {cases[0].id: given[files.ONLY]}
-    known = {case.id: case for case in cases}
-    extra = [name for name in given if name not in known]
-    if extra:
-        raise InputError(f"{path}: results for cases that are not in the truth: {some(extra)}; it has {some(known)}")
-    missing = [name for name in known if name not in given]
-    if missing and policy == "error":
-        raise InputError(
-            f"{path}: no result for cases {some(missing)}; add them (an empty list where nothing was found), "
-            "or choose --missing empty or --missing skip"
-        )
-    if policy == "empty":
-        given |= {name: [] for name in missing}
-    given = {name: spans.in_seconds(items, UNITS[unit or "s"]) for name, items in given.items()}
-    placed = {name: spans.place(items, known[name].zone, f"{path}: {name}") for name, items in given.items()}
-    numbers = [name for name, items in given.items() if len(items) and spans.are_numbers(items)]
-    return placed, weigh(columns.timed(known[name].window, placed[name]) for name in numbers)
-
-
-def check_results(evidence: Evidence, where: str, unit: str) -> None:
-    """Refuse detections that cannot be in a unit, but could be in another; seconds that were asked for are obeyed."""
+    unit, where = options.unit, partials.system.where
+    every = partials.every.values()
+    truth = files.name_files(partials.system.chunks[0].truth.cases) if partials.is_whole else options.truth[0]
+    labels, detections = (sum((Evidence.of(own[TIMES][side]) for own in every), Evidence()) for side in (0, 1))
+    if unit != "s":
+        files.check_labels(labels, truth)
+    files.check_touch([own[TOUCH] for own in every], truth)
     if unit == "s":
         return
     asked = f" in place of --unit {unit}" if unit else ""
-    check_unit(evidence, where, "detections", lambda found: f"give --unit {_after(unit or 's', found)}{asked}")
+
+    def advice(found: str) -> str:
+        wanted = multiply_units(unit or "s", found)
+        return f"give --unit {wanted}{asked}" if wanted else f"write detections in {found} and give --unit {found}"
+
+    compared = sum((Compared.of(own[COMPARED]) for own in every), Compared())
+    if compared.agreeing >= len(compared.found):  # most are right, so that another --unit would not help
+        check_recordings(compared, where, unit)
+    check_unit(detections, where, "detections", advice, unit)
+    check_truth_unit(labels, detections, where, unit)
+    check_scale(labels, detections, where, advice, unit)
+    check_recordings(compared, where, unit)
 
 
-def _after(unit: str, further: str) -> str:
-    """Return the unit that numbers are in which look like a further one after they were taken for a unit."""
-    wanted = UNITS[unit] * UNITS[further]
-    return next((name for name, per_second in UNITS.items() if per_second == wanted), "ns")
-
-
-def roster_of(cases: Sequence[files.TruthCase], chosen: str, slices: Sequence[str]) -> Roster:
-    """Return who cases are; a level is a tag, or the recording itself."""
+def make_roster(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> Roster:
+    """Return who cases are, each in a group of its own."""
     check_slices(cases, slices)
-    groups = tuple(case.id if chosen == RECORDING else case.tags[chosen] for case in cases)
     tags = {name: tuple(case.tags[name] for case in cases) for name in slices}
-    return Roster(tuple(files.called(case.id) for case in cases), groups, tags, chosen)
+    return Roster(tuple(files.called(case.id) for case in cases), tuple(case.id for case in cases), tags, RECORDING)
 
 
 def check_slices(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> None:
@@ -239,7 +302,7 @@ def check_slices(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> Non
         raise _no_tag(unknown[0], cases)
 
 
-def level(cases: Sequence[files.TruthCase], asked: str) -> str:
+def find_level(cases: Sequence[files.TruthCase], asked: str) -> str:
     """Return the tag that is resampled: the one asked for, a subject that every case names, or the recording."""
     if asked and asked != RECORDING and any(asked not in case.tags for case in cases):
         raise _no_tag(asked, cases)
@@ -252,38 +315,25 @@ def _no_tag(name: str, cases: Sequence[files.TruthCase]) -> InputError:
     return InputError(f"no tag {name!r} in every case; every case has {some(known) or 'none'}")
 
 
-def data_digest(cases: Sequence[files.TruthCase], level: str) -> str:
-    """Return the fingerprint of cases and their truth."""
-    whole = spans.joined(case.stretches for case in cases)
-    names = pa.array([case.id for case in cases])
-    ids = names.cast(pa.string()).take(_repeated([case.stretches for case in cases]))
-    windows = [edge for case in cases for edge in case.window]
-    groups = [case.tags.get(level, case.id) for case in cases]
-    times = pa.array(whole.starts), pa.array(whole.ends)
-    return column_digest(names, pa.array(groups), ids, pa.array(windows), *times, whole.labels())
+def _settle_level(facts: Sequence[Mapping[str, Any]], asked: str) -> str:
+    """Return the tag that is resampled, of the cases of all chunks."""
+    known = (name for name in (*SUBJECTS, FOLDER) if all(name in own[TAGS] for own in facts))
+    return asked or next(known, RECORDING)
 
 
-def table_of(cases: Sequence[files.TruthCase], results: Results) -> pa.Table:
-    """Return what was returned."""
-    whole = spans.joined(results[case.id] for case in cases)
-    ids = pa.array([case.id for case in cases], pa.string())
-    return pa.table(
-        {
-            "case": ids.take(_repeated([results[case.id] for case in cases])),
-            "start": pa.array(whole.starts),
-            "end": pa.array(whole.ends),
-            "label": whole.labels(),
-            "score": pa.array(whole.scores, from_pandas=True),
-        }
-    )
+def _list_groups(facts: Mapping[str, Any], level: str) -> Iterable[tuple[str, str]]:
+    """Return the cases of the truth of a chunk, each with its group."""
+    groups = facts[CASES] if level == RECORDING else facts[TAGS][level]
+    return zip(map(files.called, facts[CASES]), groups, strict=True)
 
 
-def _repeated(parts: Sequence[Sequence[Any]]) -> pa.Array:
-    """Return the place of every part as often as it has items."""
-    return pa.array(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
+def _set_groups(part: Part, groups: Mapping[str, str], level: str) -> Part:
+    """Return a part whose cases have the groups of a level."""
+    roster = part.roster
+    return replace(part, roster=Roster(roster.ids, tuple(groups[case] for case in roster.ids), roster.tags, level))
 
 
-def coverage(truth: Sequence[str], scored: Roster, options: ScoreOptions) -> dict[str, Any]:
+def _count_cases(truth: Sequence[str], scored: Roster, options: ScoreOptions) -> dict[str, Any]:
     """Return which cases of the truth were scored."""
     known = set(scored.ids)
     missing = [case for case in truth if files.called(case) not in known]
@@ -294,6 +344,41 @@ def coverage(truth: Sequence[str], scored: Roster, options: ScoreOptions) -> dic
     }
 
 
+def _describe_inputs(cases: Sequence[files.TruthCase]) -> tuple[Mapping[str, Any], ...]:
+    return tuple({"path": str(path), "sha256": hash_file(path)} for path in dict.fromkeys(case.path for case in cases))
+
+
+def _make_reader(partials: Partials, roster: Roster, options: ScoreOptions) -> Callable[[int], Recording | None]:
+    """Return a function that reads a recording of a roster again; None where its shard cannot be read any more."""
+    owner = {files.called(case): (name, case) for name, own in partials.facts.items() for case in own[CASES]}
+    held = {chunk.name: chunk for chunk in partials.system.chunks}
+
+    @functools.lru_cache(maxsize=1)
+    def read_chunk(name: str) -> Content | None:
+        try:
+            return chunks.read_chunk(held[name], options)
+        except GnomonError:
+            return None
+
+    def read(place: int) -> Recording | None:
+        name, case = owner[roster.ids[place]]
+        content = read_chunk(name)
+        found = [] if content is None else content.take([case]).leave_out(options.background).make_recordings()
+        return found[0] if found else None
+
+    return read
+
+
+def _background_findings(facts: Mapping[str, Any], background: Sequence[str]) -> list[Finding]:
+    """Say which labels of the background are in use nowhere: a wrong spelling, by which nothing was left out."""
+    unknown = [label for label in dict.fromkeys(background) if label not in facts["background"]]
+    if not unknown:
+        return []
+    known = sorted({*facts["true"], *facts["returned"]}, key=natural_key)
+    evidence = f"--background {some(unknown)}: no such label in truth or results; there are {some(known, show=12)}"
+    return [Finding("background-not-found", "warning", "background", evidence, "check the spelling, or leave it out")]
+
+
 def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
     found = []
     unknown = sorted(set(facts["returned"]) - set(facts["true"]), key=natural_key)
@@ -301,17 +386,27 @@ def _findings(facts: Mapping[str, Any], where: str) -> tuple[Finding, ...]:
         evidence = f"{counted(len(unknown), 'returned label')} never true: {some(unknown)}"
         found.append(Finding("labels-never-true", "warning", where, evidence, "check their spelling"))
     found += [*_lost(facts, "returns", "return", where), *_lost(facts, "events", "true event", "truth")]
-    if facts["all_returns"] >= FEW and facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
-        evidence = (
-            f"all {counted(facts['all_returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
-            f"true events reach {facts['reach_events']:.0%} of one"
-        )
-        remedy = "check that truth and predictions have one unit: is the truth in milliseconds?"
-        found.append(Finding("times-elsewhere", "warning", where, evidence, remedy))
+    if facts["all_returns"] >= FEW and 0 < facts["reach_returns"] < SHORT and facts["reach_events"] > LONG:
+        found.append(_early(facts, where))
     if facts["outside"]:
         evidence = f"{counted(facts['outside'], 'return')} beyond the window, cut there"
         found.append(Finding("outside-window", "info", where, evidence, "check windows and time zones"))
     return tuple(found)
+
+
+def _early(facts: Mapping[str, Any], where: str) -> Finding:
+    """Say that all returns lie at the start: in another unit if their length differs too, else perhaps unfinished."""
+    evidence = (
+        f"all {counted(facts['all_returns'], 'return')} end within {facts['reach_returns']:.2%} of a recording, "
+        f"true events reach {facts['reach_events']:.0%} of one"
+    )
+    lengths = [facts[f"lasting_{what}"] / max(facts[f"all_{what}"], 1) for what in ("returns", "events")]
+    unit = find_shrinking(lengths[0] / lengths[1]) if lengths[1] else ""
+    if unit:
+        remedy = f"check that truth and predictions have one unit: is the truth in {CALLED[unit]}?"
+        return Finding("times-elsewhere", "error", where, evidence, remedy)
+    remedy = "check that the system processed recordings to their end"
+    return Finding("times-elsewhere", "warning", where, evidence, remedy)
 
 
 def _lost(facts: Mapping[str, Any], what: str, called: str, where: str) -> list[Finding]:

@@ -11,7 +11,7 @@ Conventions
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from operator import eq
@@ -99,7 +99,7 @@ class Placed(_Rows[float]):
         """Return some of the stretches."""
         return Placed(self.starts[kept], self.ends[kept], self.codes[kept], self.names, self.scores[kept])
 
-    def without(self, names: Sequence[str]) -> Placed:
+    def without(self, names: Collection[str]) -> Placed:
         """Leave out stretches of some names."""
         used = np.unique(self.codes)
         unwanted = [code for code in used.tolist() if self.names[code] in names]

@@ -47,7 +47,7 @@ def confusion(pair: Pair, tables: Joint) -> Ledger:
     return _labelled(tables.recording, {**sides, "seconds": tables.seconds}, labels)
 
 
-def left(pair: Pair, tables: Joint) -> tuple[dict[str, Ledger], dict[str, int]]:
+def make_ledgers(pair: Pair, tables: Joint) -> tuple[dict[str, Ledger], dict[str, int]]:
     """Return every ledger of the strict variant, and how many events there are and how many of them were detected.
 
     Ledgers are the confusion, what was returned, the first onset errors, and the errors of matched edges. ``pair``
@@ -74,7 +74,7 @@ def _by_case(rows: Ledger) -> Ledger:
     return Ledger(rows.case[order], columns, rows.labels)
 
 
-def settled(kept: Mapping[str, Ledger], *, ranked: bool) -> dict[str, Ledger]:
+def settle_ledgers(kept: Mapping[str, Ledger], *, ranked: bool) -> dict[str, Ledger]:
     """Return the ledgers of all parts as those of all recordings at once would be; none where there are none."""
     if not kept:
         return {}

@@ -1,8 +1,8 @@
 """Tally recordings: what they leave for scores, and plain facts, from which an evaluation is made.
 
-Recordings may be tallied some at a time: :func:`tallied` says what is left of some, and
-:mod:`gnomon.suites.events.shards` folds it. What depends on all of them is settled after that: whether every return has
-a score, and whether recordings are too long for an edit score.
+Recordings may be tallied some at a time (:func:`tally_recordings`). What depends on all of them is settled by
+:mod:`gnomon.suites.events.scoring` once all are tallied: groups, whether every detection has a score, and whether
+recordings are too long for an edit score.
 """
 
 from __future__ import annotations
@@ -30,24 +30,27 @@ from gnomon.suites.events.protocol import protocol
 VARIANTS = ("published", "strict")
 MOST_EDITED = 100_000
 """Above this many events in one recording there is no edit score, which compares each with every return."""
-COUNTED = ("outside", "all_returns", "lost_returns", "all_events", "lost_events")
+COUNTED = ("outside", "all_returns", "lost_returns", "all_events", "lost_events", "lasting_returns", "lasting_events")
 """What is counted of recordings besides their tallies, before anything is cut to a window."""
+NAMED = ("true", "returned", "background")
+"""What names labels, those of all parts together."""
 PUBLISHED = "published_"
 """Before the name of a family whose labels are pooled, in a part."""
 
 
-def asked(variant: str) -> tuple[str, ...]:
+def list_variants(variant: str) -> tuple[str, ...]:
     """Return the variants that an option asks for."""
     return VARIANTS if variant == "both" else (variant,)
 
 
-def tallied(
+def tally_recordings(
     roster: Roster,
     recordings: Sequence[Recording],
     variants: Sequence[str],
     *,
     true: Sequence[str],
     longest: int,
+    background: Sequence[str] = (),
 ) -> Part:
     """Tally recordings in some variants.
 
@@ -61,6 +64,8 @@ def tallied(
         Which are asked for.
     true, longest
         The classes of the truth, and the most events of a recording; also of recordings that are not scored.
+    background
+        The labels that mean that nothing happens and that were met, on either side.
     """
     tallies: dict[str, Tallies] = {}
     ledgers: dict[str, Ledger] = {}
@@ -76,16 +81,19 @@ def tallied(
         rows = _rows(families, truth, returned, tally_cases(pair, windows, found))
         tallies |= {f"{PUBLISHED if pooled else ''}{name}": own for name, own in rows.items()}
         if not pooled:
-            ledgers, counts = summaries.left(pair, found.tables)
+            ledgers, counts = summaries.make_ledgers(pair, found.tables)
     facts = {
         "true": sorted(true, key=natural_key),
         "returned": sorted({label for one in recordings for label in one.returned.classes}, key=natural_key),
         "longest": longest,
+        "background": sorted(background, key=natural_key),
         "outside": sum(one.returned.beyond(one.case.window) for one in recordings),
         "ranked": ranked,
         "all_returns": sum(len(one.returned) for one in recordings),
         "lost_returns": sum(one.returned.lost(one.case.window) for one in recordings),
         "all_events": sum(len(one.truth) for one in recordings),
+        "lasting_returns": sum(one.returned.lasting() for one in recordings),
+        "lasting_events": sum(one.truth.lasting() for one in recordings),
         "lost_events": sum(one.truth.lost(one.case.window) for one in recordings),
         "elsewhere_returns": _elsewhere([(one, one.returned) for one in recordings]),
         "elsewhere_events": _elsewhere([(one, one.truth) for one in recordings]),
@@ -101,10 +109,10 @@ def _elsewhere(given: Sequence[tuple[Recording, Columns]]) -> list[str]:
     return [one.case.id for one, found in given if len(found) and found.lost(one.case.window) == len(found)]
 
 
-def joined(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def merge_facts(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the facts of all parts together."""
     return {
-        **{key: sorted({name for one in facts for name in one[key]}, key=natural_key) for key in ("true", "returned")},
+        **{key: sorted({name for one in facts for name in one[key]}, key=natural_key) for key in NAMED},
         **{key: max(one[key] for one in facts) for key in ("longest", "reach_returns", "reach_events")},
         **{key: [case for one in facts for case in one[key]] for key in ("elsewhere_returns", "elsewhere_events")},
         "ranked": all(one["ranked"] for one in facts),
@@ -112,7 +120,7 @@ def joined(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def without_edits(part: Part) -> Part:
+def drop_edits(part: Part) -> Part:
     """Return a part as if its recordings were too long for an edit score."""
     whole = part.tallies.get(SegmentalF1.family)
     if whole is None:
@@ -122,7 +130,7 @@ def without_edits(part: Part) -> Part:
     return replace(part, tallies={**kept, RunF1.family: runs})
 
 
-def of_variant(part: Part, variant: str) -> dict[str, Tallies]:
+def select_variant(part: Part, variant: str) -> dict[str, Tallies]:
     """Return the tallies of one variant."""
     pooled = variant == "published"
     return {

@@ -10,7 +10,7 @@ from typing import Any
 from gnomon.core.errors import InputError, some
 from gnomon.core.samples import Samples
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import files, raw, recognizers
+from gnomon.suites.events import files, raw
 from gnomon.suites.events.options import RunOptions
 
 
@@ -44,11 +44,6 @@ class Training:
 
 Digests = Mapping[tuple[str, str], Digest]
 """By :func:`key`."""
-
-
-def learns(name: str) -> bool:
-    """Say whether a recogniser can be trained."""
-    return callable(getattr(recognizers.find(name), "train", None))
 
 
 def key(case: files.TruthCase) -> tuple[str, str]:
@@ -85,7 +80,7 @@ def folds(
         raise InputError("--train and --leave-out exclude each other: give training files, or a tag to leave out by")
     if options.train:
         given = files.read_truth(*options.train)
-        files.check_cases(given)
+        files.check_cases(given, options.unit)
         return {case.id: Fold("on the given cases", tuple(given)) for case in cases}, given
     if options.leave_out:
         return _left_out(cases, options.leave_out), []

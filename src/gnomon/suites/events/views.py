@@ -16,10 +16,8 @@ from gnomon.measures.recognition import CategoryRate
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
-from gnomon.suites.events.protocol import MAX_PER_CLASS, RANKED, further
+from gnomon.suites.events.protocol import FIRST_TABLE, MAX_PER_CLASS, RANKED, further
 
-SHOWN = 7
-"""How many measures stand in the first table."""
 EAD = ("D", "F", "FM", "M", "C", "M'", "FM'", "F'", "I'")
 """The event analysis diagram: the first five are the events, the last five the returns."""
 IN_ORDER = 50
@@ -30,16 +28,15 @@ MOST_BARS = 40
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
-    names = [measure.name for measure in runs[0].measures[:SHOWN]]
     variant = runs[0].manifest["protocol"]["variant"]
     ordered = common.ranked(runs)
-    board = common.leaderboard(runs, names, title=f"events ({variant}): scores")
+    board = common.leaderboard(runs, FIRST_TABLE, title=f"events ({variant}): scores")
     board = replace(board, notes=(*board.notes, *overlap_notes(runs)))
     if not _classes(runs[0]):
         board = replace(board, notes=(*board.notes, f"no rates by class: {_unrated(runs[0])}"))
     shown: list[Table | View | None] = [
         board,
-        common.by_slice(runs, names[:2]),
+        common.by_slice(runs, FIRST_TABLE[:2]),
         others(runs),
         edge_errors(ordered),
         rates(ordered),
@@ -189,22 +186,16 @@ def rates(runs: Sequence[Run]) -> Table | None:
     if not labels:
         return None
     better = {name: "up" if name in ("TP", "TN") else "down" for name in CATEGORIES}
-    columns = (
-        Column("class", "class"),
-        *_system_column(runs),
-        Column("events", "events", "count"),
-        *(Column(f"{name}r", f"{name}r", "score", direction=better[name]) for name in CATEGORIES),  # type: ignore[arg-type]
-    )
-    rows, shown = [], []
-    for label in labels:
-        for run in runs:
-            scores = {name: run.find(f"{name}r[{label}]") for name in CATEGORIES}
-            shown += list(scores.values())
-            first = scores["TP"]
-            cells = {f"{name}r": common.cell(score) for name, score in scores.items()}
-            rows.append({"class": Cell(label), **_system(runs, run), "events": Cell(first.n if first else 0), **cells})
-    notes = common.interval_notes(runs[0], shown)
-    return Table("rates", f"events: time by class{_of(runs)}", columns, tuple(rows), notes)
+    shown = [
+        common.ByLabel(
+            Column(f"{kind}r", f"{kind}r", "score", direction=better[kind]),  # type: ignore[arg-type]
+            f"{kind}r[{{}}]".format,
+            kind == "TP",
+        )
+        for kind in CATEGORIES
+    ]
+    title = f"events: time by class{_of(runs)}"
+    return common.by_label(runs, labels, shown, name="rates", title=title, support="events")
 
 
 def two_sets(runs: Sequence[Run]) -> View | None:

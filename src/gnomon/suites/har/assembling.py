@@ -74,7 +74,7 @@ class Data:
 
 
 @dataclass(frozen=True, eq=False)
-class Audited:
+class Evidence:
     """What the audit of a run starts from: the same for all systems of a variant and seed."""
 
     samples: Samples | None
@@ -87,11 +87,11 @@ class Audited:
         return replace(evaluation, samples=self.samples, audit=self.audit, findings=findings)
 
 
-def audited(work: Work, data: Data, variant: str, turn: int) -> Audited:
+def collect_evidence(work: Work, data: Data, variant: str, turn: int) -> Evidence:
     """Collect the windows that are trained on and tested on, and check units, people and the ends of windows."""
     manifests = {one.name: one.manifest for one in (*work.train[variant], *work.test) if one.name in data.windows}
     if not manifests:
-        return Audited(None, Audit(), ())
+        return Evidence(None, Audit(), ())
     audit = samples.audit(manifests, data.about, variant)
     findings = [f for name, found in data.windows.items() for f in samples.across(found, data.about[name])]
     findings += samples.conditions(manifests, data.about, variant)
@@ -112,7 +112,7 @@ def audited(work: Work, data: Data, variant: str, turn: int) -> Audited:
     if work.dropped and variant == "strict":
         text = f"{', '.join(work.dropped)}: left out of training, since another training dataset is of the same people"
         findings.append(Finding("same-people-left-out", "info", "training", text, "nothing: strict does so"))
-    return Audited(samples.of(pieces), audit, tuple(findings))
+    return Evidence(samples.of(pieces), audit, tuple(findings))
 
 
 def _pieces(work: Work, data: Data, variant: str, turn: int) -> list[samples.Piece]:

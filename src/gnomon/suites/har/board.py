@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
 from gnomon.core.measure import Measure
 from gnomon.core.table import Board, Cell, Column, Table, View
 from gnomon.core.tallies import Array
@@ -23,7 +21,7 @@ def board(runs: Sequence[Run], chosen: Mapping[str, str]) -> Board:
     protocol = runs[0].manifest["protocol"]
     datasets = (*protocol["settings"]["main"], *protocol["settings"]["apart"])
     choices = {
-        "metric": tuple(protocol["tasks"]),
+        "task": tuple(protocol["tasks"]),
         "measure": MEASURES,
         "scoring": tuple(SCORINGS),
         "dataset": datasets,
@@ -33,8 +31,8 @@ def board(runs: Sequence[Run], chosen: Mapping[str, str]) -> Board:
     items: list[Table | View | None] = [
         grid(runs, families, taken),
         heat(runs, families, taken),
-        classes(runs, taken["metric"], taken["dataset"]),
-        *(confusion(run, taken["metric"], taken["dataset"]) for run in common.ranked(runs)),
+        classes(runs, taken["task"], taken["dataset"]),
+        *(confusion(run, taken["task"], taken["dataset"]) for run in common.ranked(runs)),
         views.coverage(runs[0]),
     ]
     return Board(choices, taken, tuple(item for item in items if item is not None))
@@ -51,7 +49,7 @@ def grid(runs: Sequence[Run], families: Mapping[str, Sequence[Run]], taken: Mapp
         cells = {f"system:{system}": value[0] for system, value in found.items()}
         rows.append({"dataset": Cell(name), "n": Cell(first[1]), "subjects": Cell(first[2]), **cells})
         remarks += [note for value in found.values() for note in value[3]]
-    title = f"har: {taken['measure']} of {taken['metric']}, scored {taken['scoring']}"
+    title = f"har: {taken['measure']} of {taken['task']}, scored {taken['scoring']}"
     notes = (*seeded.simulated(runs[0]), *seeded.told(runs, remarks))
     return Table("grid", title, tuple(columns), tuple(rows), notes)
 
@@ -61,7 +59,7 @@ def heat(runs: Sequence[Run], families: Mapping[str, Sequence[Run]], taken: Mapp
     tasks = runs[0].manifest["protocol"]["tasks"]
     names, values = [], []
     for metric in tasks:
-        for dataset, measure in _measures(runs[0], {**taken, "metric": metric}):
+        for dataset, measure in _measures(runs[0], {**taken, "task": metric}):
             names.append(f"{metric} {dataset}")
             values.append([seeded.found(own, measure)[0].value for own in families.values()])
     data = {"rows": names, "columns": list(families), "values": values, "unit": "%", "low_is_good": False}
@@ -70,7 +68,7 @@ def heat(runs: Sequence[Run], families: Mapping[str, Sequence[Run]], taken: Mapp
 
 def _measures(run: Run, taken: Mapping[str, str]) -> list[tuple[str, Measure]]:
     """Return the measure of every dataset, and of the mean over the main ones where it is natively scored."""
-    settings, metric = run.manifest["protocol"]["settings"], taken["metric"]
+    settings, metric = run.manifest["protocol"]["settings"], taken["task"]
     scoring, right = SCORINGS[taken["scoring"]], taken["measure"] == "accuracy"
     main = tuple(settings["main"])
     mean: Measure = MeanAccuracy(metric, main) if right else MeanF1(metric, main)
@@ -109,13 +107,8 @@ def confusion(run: Run, metric: str, dataset: str) -> View | None:
 
 
 def _matrix(run: Run, metric: str, dataset: str) -> tuple[tuple[str, ...], Array] | None:
-    ledger = run.ledgers.get(f"confusion_{family(metric, [dataset], 'native')}")
-    if ledger is None:
-        return None
-    labels = tuple(ledger.labels["truth"])
-    counts = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-    np.add.at(counts, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["count"])
-    return labels, counts
+    rows = run.ledgers.get(f"confusion_{family(metric, [dataset], 'native')}")
+    return None if rows is None else common.count_confusions(rows)
 
 
 def _f1(label: str, labels: tuple[str, ...], counts: Array) -> tuple[Cell, int]:

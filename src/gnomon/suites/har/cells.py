@@ -8,7 +8,6 @@ scores over labels are an artefact too, which both zero-shot metrics share.
 from __future__ import annotations
 
 import json
-import pickle
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,18 +21,18 @@ import pyarrow.parquet as pq
 
 from gnomon.core.canonical import encode_pretty
 from gnomon.core.errors import InputError
-from gnomon.core.systems import parse
 from gnomon.core.tallies import Array
+from gnomon.engine.planner import load_trained, store_trained
 from gnomon.intake import npy
-from gnomon.suites.har import sources, systems
+from gnomon.suites.har import sources
 from gnomon.suites.har.metrics import RATES, best
 from gnomon.suites.har.protocol import Drawing, capped, split
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.splits import SEED
-from gnomon.suites.har.systems import Conditions
+from gnomon.suites.har.systems import SYSTEMS, Conditions
 from gnomon.suites.har.vocabulary import LABELS, asked_of, mask
 
-STATE, FACTS, ANSWERS = "model.pickle", "facts.json", "answers.parquet"
+FACTS, ANSWERS = "facts.json", "answers.parquet"
 ROWS, OPEN, OWN = "rows.npy", "scores_87.npy", "scores_own.npy"
 EVERY = "scores_every.npy"
 BLOCK = 4096
@@ -53,14 +52,14 @@ def windows(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) 
 
 def pretrain(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: an encoder trained on the windows of the training datasets, without their labels."""
-    system = _made(arguments)
+    system = SYSTEMS.make(arguments["system"])
     conditions = Conditions(**arguments["conditions"])
     pieces, _ = _training(arguments, needs, conditions)
     begun, spent = time.perf_counter(), time.process_time()
     facts = system.pretrain(pieces, conditions)
     took = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - spent}
     record = {"windows": sum(map(len, pieces)), **took, **(facts if isinstance(facts, Mapping) else {})}
-    _keep(system, arguments["system"], out)
+    store_trained(system, arguments["system"], out)
     (out / FACTS).write_bytes(encode_pretty(record))
 
 
@@ -82,7 +81,11 @@ def _training(
 
 def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: a model fitted to the training datasets."""
-    system = _loaded(arguments["system"], needs["pretrained"]) if "pretrained" in needs else _made(arguments)
+    system = (
+        load_trained(SYSTEMS, arguments["system"], needs["pretrained"])
+        if "pretrained" in needs
+        else SYSTEMS.make(arguments["system"])
+    )
     conditions = Conditions(**arguments["conditions"])
     pieces, codes = _training(arguments, needs, conditions)
     begun, spent = time.perf_counter(), time.process_time()
@@ -95,7 +98,7 @@ def fit(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> N
         **(facts if isinstance(facts, Mapping) else {}),
         **({"pretrained": _facts(needs["pretrained"])} if "pretrained" in needs else {}),
     }
-    _keep(system, arguments["system"], out)
+    store_trained(system, arguments["system"], out)
     (out / FACTS).write_bytes(encode_pretty(record))
 
 
@@ -112,13 +115,13 @@ def training_rows(pieces: Sequence[Windows], most: int | None, seed: int) -> lis
 
 def zero_shot(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Artefact: scores of a fitted model for the windows of a test dataset, over the 87 labels and over its own."""
-    system = _loaded(arguments["system"], needs["fitted"])
+    system = load_trained(SYSTEMS, arguments["system"], needs["fitted"])
     found = sources.load(needs["windows"])
     rows = capped(np.arange(len(found)), arguments["most"], SEED, "scored windows")
     own = classes_of(found)
     where = f"{arguments['system']} on {found.dataset}"
     np.save(out / ROWS, rows)
-    if systems.text_aligned(system):
+    if getattr(system, "text_aligned", False) is True:
         asked = tuple(dict.fromkeys((*LABELS, *own)))
         every = _score(partial(_over, system, asked), found, rows, len(asked), where, out / EVERY)
         for file, labels in ((OPEN, LABELS), (OWN, own)):
@@ -161,9 +164,9 @@ def answer(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
     labels: Sequence[str] = LABELS
     allowed = None
     file = OPEN
-    if arguments["metric"] != "zs-open" and (folder / OWN).is_file():
+    if arguments["task"] != "zs-open" and (folder / OWN).is_file():
         file, labels = OWN, own
-    elif arguments["metric"] != "zs-open":
+    elif arguments["task"] != "zs-open":
         allowed = mask(found.dataset, own)
     scores = np.load(folder / file, mmap_mode="r", allow_pickle=False)
     answers = [best(np.asarray(scores[k : k + BLOCK]), labels, allowed) for k in range(0, len(rows), BLOCK)]
@@ -178,14 +181,14 @@ def answer(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -
 
 def fine_tune(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:
     """Cell: a fitted model fine-tuned on the labelled windows of a test dataset, and its answers for the test part."""
-    system = _loaded(arguments["system"], needs["fitted"])
+    system = load_trained(SYSTEMS, arguments["system"], needs["fitted"])
     conditions = Conditions(**arguments["conditions"])
     found = sources.load(needs["windows"])
     classes = classes_of(found)
     code = {label: index for index, label in enumerate(classes)}
     codes = np.array([code[label] for label in found.labels], dtype=np.int64)
     how = Drawing(**arguments["drawing"])
-    parts = split(arguments["variant"], found.subjects, found.labels, RATES[arguments["metric"]], how)
+    parts = split(arguments["variant"], found.subjects, found.labels, RATES[arguments["task"]], how)
     part = parts[arguments["fold"]]
     rows = capped(part.test, arguments["most"], SEED, "scored windows", str(arguments["fold"]))
     begun, spent = time.perf_counter(), time.process_time()
@@ -240,28 +243,3 @@ def _checked(scores: Any, n: int, labels: int, where: str) -> Array:
         row = int(np.argmax(np.isnan(found).any(axis=1)))
         raise InputError(f"{where}: the scores of window {row} are not a number; give a number for every label")
     return found
-
-
-def _keep(system: Any, name: str, out: Path) -> None:
-    if callable(getattr(system, "save", None)):
-        system.save(out)
-        return
-    try:
-        (out / STATE).write_bytes(pickle.dumps(system))
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        raise InputError(
-            f"{name}: cannot be kept after fit(): {error}; give it save(folder) and load(folder)"
-        ) from error
-
-
-def _made(arguments: Mapping[str, Any]) -> Any:
-    return systems.make(parse(arguments["system"]))
-
-
-def _loaded(text: str, folder: Path) -> Any:
-    system = systems.make(parse(text))
-    if (folder / STATE).is_file():
-        # What is unpickled was written by `fit` above into the store of this very work.
-        return pickle.loads((folder / STATE).read_bytes())  # noqa: S301
-    system.load(folder)
-    return system

@@ -72,6 +72,15 @@ DATASETS_LAYOUT = (
 _TABLES = ("tp", "truth", "predicted", "listed")
 
 
+def is_grouped(scoring: str, own: str) -> bool:
+    """Tell whether a scoring compares synonym groups; ``own`` is the native one.
+
+    >>> is_grouped("native", own="group"), is_grouped("exact", own="group")
+    (True, False)
+    """
+    return (own if scoring == "native" else scoring) == "group"
+
+
 def native(metric: str, text_aligned: bool) -> Scoring:
     """Return how the protocol scores a metric.
 
@@ -79,7 +88,7 @@ def native(metric: str, text_aligned: bool) -> Scoring:
     ('exact', 'group')
     """
     if metric not in METRICS:
-        raise InputError(f"no metric {metric!r}; there are {', '.join(METRICS)}")
+        raise InputError(f"no task {metric!r}; there are {', '.join(METRICS)}")
     return "group" if metric == "zs-open" or (metric == "zs-closed" and not text_aligned) else "exact"
 
 

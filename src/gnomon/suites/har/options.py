@@ -11,13 +11,13 @@ from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
 PROFILES = ("smoke", "cpu", "paper")
-METRICS = ("zs-open", "zs-closed", "sup-1", "sup-10")
+TASKS = ("zs-open", "zs-closed", "sup-1", "sup-10")
 SYSTEMS = ("majority", "nearest_mean", "random_forest", "svm_rbf")
 """Those that need no training library; they stay in every table."""
 FORMATS = ("csv", "parquet")
 SEED = 42
 """The published seed of everything but splits and classifiers."""
-METRIC_HELP = "metrics, with commas or repeated"
+TASK_HELP = "tasks, with commas or repeated"
 EXPORT_HELP = "folder that receives MODEL_evaluation.json for every system, in the published shape"
 
 
@@ -28,7 +28,7 @@ class ScoreOptions(EngineOptions):
     truth: Annotated[
         str,
         Option(
-            "table with id, label, subject, recording, dataset[, metric], or a folder of such shards",
+            "table with id, label, subject, recording, dataset[, task], or a folder of such shards",
             metavar="FILE",
             data=True,
         ),
@@ -36,13 +36,13 @@ class ScoreOptions(EngineOptions):
     predictions: Annotated[
         tuple[str, ...],
         Option(
-            "table with id[, dataset][, metric] and label, or a column score:LABEL for each label, or a folder of "
+            "table with id[, dataset][, task] and label, or a column score:LABEL for each label, or a folder of "
             "shards; give NAME=FILE, several times, for several systems",
             metavar="FILE",
             data=True,
         ),
     ]
-    metric: Annotated[str, Option("metric of tables without a column metric", choices=METRICS)] = "zs-open"
+    task: Annotated[str, Option("task of tables without a column task", choices=TASKS)] = "zs-open"
     text_aligned: Annotated[
         bool, Option("the systems embed label texts: zs-closed is scored by exact labels, not by groups")
     ] = False
@@ -85,7 +85,7 @@ class RunOptions(EngineOptions):
             metavar="SYSTEM",
         ),
     ] = SYSTEMS
-    metrics: Annotated[tuple[str, ...], Option(METRIC_HELP, metavar="METRIC")] = METRICS
+    tasks: Annotated[tuple[str, ...], Option(TASK_HELP, metavar="TASK")] = TASKS
     variant: Annotated[
         str,
         Option(

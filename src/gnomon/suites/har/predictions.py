@@ -1,23 +1,25 @@
 """Answers of systems for windows, and the tables in which windows predicted elsewhere are given.
 
-Truth table: ``id, label, subject, recording, dataset[, metric]``, a row for each window that is to be scored. A window
-is known by its id within its dataset (and metric, where that column is there); without ``metric``, all rows belong to
-the metric of the option ``--metric``.
+Truth table: ``id, label, subject, recording, dataset[, task]``, a row for each window that is to be scored. A window
+is known by its id within its dataset (and task, where that column is there); without ``task``, all rows belong to
+the task of the option ``--task``.
 
-Prediction table: ``id[, dataset][, metric][, n_train]`` and either ``label``, or scores in columns ``score:LABEL``, of
+Prediction table: ``id[, dataset][, task][, n_train]`` and either ``label``, or scores in columns ``score:LABEL``, of
 which the largest gives the answer. ``dataset`` may be left out where ids differ between all datasets of the truth,
-``metric`` where the truth has none. ``n_train`` says how many labelled windows the system was trained on, the same in
-all rows of a metric and dataset. Under zs-closed, scores over training labels are masked to the groups of the dataset;
+``task`` where the truth has none. ``n_train`` says how many labelled windows the system was trained on, the same in
+all rows of a task and dataset. Under zs-closed, scores over training labels are masked to the groups of the dataset;
 a table whose columns are all labels of the dataset is taken as it is.
 
 As csv, tsv, parquet, jsonl or npz, or as tables in memory. Other columns are named in a finding; the order of rows
-never matters. Folders of such files are in :mod:`gnomon.suites.har.shards`.
+never matters. A folder of such files is read file by file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,13 +32,16 @@ from gnomon.intake.faults import shown
 from gnomon.intake.header import separated
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
+from gnomon.intake.tables import read_table
 from gnomon.intake.texts import natural_order, natural_ranks, rows_fingerprint
 from gnomon.intake.unread import filled, note_columns
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, asked_of, mask
+from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
 
 TRUTH = ("id", "label", "subject", "recording", "dataset")
+KEYS = ("id", "dataset", "task", "label")
+"""Columns of text of a prediction table."""
 SCORE = "score:"
 CLOSED = "zs-closed"
 Task = tuple[str, str]
@@ -61,8 +66,8 @@ class Answers:
     """The native one: ``group`` or ``exact``."""
     n_train: int | None = None
     """Labelled windows that the system was trained on; None where that is not known."""
-    classes: tuple[str, ...] = ()
-    """The fixed list of labels that macro-F1 is over where answers are scored by exact label; may be empty."""
+    labels: Collection[str] = ()
+    """True labels of all windows of the dataset, of those that are not scored, too."""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -72,13 +77,23 @@ class Answers:
         """Return a row per window: what a run keeps."""
         return pa.table(
             {
-                "metric": pa.repeat(pa.scalar(self.metric), len(self)),
+                "task": pa.repeat(pa.scalar(self.metric), len(self)),
                 "dataset": pa.repeat(pa.scalar(self.dataset), len(self)),
                 "id": self.ids,
                 "truth": self.truth,
                 "label": self.answers,
             }
         )
+
+
+_EMPTY = pa.array([], pa.string())
+NOTHING = Answers("", "", _EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, "exact").table()
+"""The table of a run without an answer."""
+
+
+def table_of_answers(answers: Iterable[Answers]) -> pa.Table:
+    """Return a row per window: what a run keeps."""
+    return pa.concat_tables([NOTHING, *(item.table() for item in answers)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +122,7 @@ class Truth:
         further = self.elsewhere.get(dataset, ()) if metric == CLOSED else ()
         return {*self.labels[self.tasks[task]].unique().to_pylist(), *further}
 
+    @cached_property
     def fingerprint(self) -> str:
         """Name the windows by what they are: metric, dataset, id, label, subject and recording of each."""
         return rows_fingerprint([*self._tasks(), self.ids, self.labels, self.subjects, self.recordings])
@@ -125,19 +141,19 @@ class Truth:
 def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     """Read the truth table; one without rows is an error, unless it may be ``empty``."""
     source = Source("truth", options.truth)
-    table = table_of(source.content, text=(*TRUTH, "metric"), name="truth")
+    table = table_of(source.content, text=(*TRUTH, "task"), name="truth")
     columns = _columns(table, source.where, TRUTH)
     if not table.num_rows and not empty:
         raise InputError(f"{source.where}: no rows: expected one for every window")
-    has_metric = "metric" in table.column_names
+    has_metric = "task" in table.column_names
     if has_metric:
-        columns |= _columns(table, source.where, ("metric",))
+        columns |= _columns(table, source.where, ("task",))
     else:
-        columns["metric"] = pa.repeat(pa.scalar(options.metric), table.num_rows)
-    unknown = sorted(set(columns["metric"].unique().to_pylist()) - set(METRICS))
+        columns["task"] = pa.repeat(pa.scalar(options.task), table.num_rows)
+    unknown = sorted(set(columns["task"].unique().to_pylist()) - set(METRICS))
     if unknown:
-        raise InputError(f"{source.where}: unknown metric {some(unknown)}; there are {', '.join(METRICS)}")
-    code, names = _tasks(columns["metric"], columns["dataset"])
+        raise InputError(f"{source.where}: unknown task {some(unknown)}; there are {', '.join(METRICS)}")
+    code, names = _tasks(columns["task"], columns["dataset"])
     order, tasks = [], {}
     begin = 0
     for place, task in enumerate(names):
@@ -148,8 +164,45 @@ def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     whole = pa.array(np.concatenate([*order, np.zeros(0, np.int64)]))
     ids, labels, subjects, recordings = (columns[name].take(whole) for name in TRUTH[:-1])
     _distinct_truth(ids, tasks, source.where)
-    unused = {name: filled(table.column(name)) for name in table.column_names if name not in (*TRUTH, "metric")}
+    unused = {name: filled(table.column(name)) for name in table.column_names if name not in (*TRUTH, "task")}
     return Truth(source, tasks, ids, labels, subjects, recordings, has_metric, unused=unused)
+
+
+def survey_truth(paths: Iterable[Path], options: ScoreOptions) -> dict[str, Any]:
+    """Return what shards of the truth have to know of each other.
+
+    Under zs-closed, scores over training labels are masked to what the whole truth of a dataset holds, so its labels
+    are read before, one shard after another. One that cannot be read fails in its own cell.
+
+    Returns
+    -------
+    with_metric
+        Whether shards have a column ``task``; None where none of them can be read.
+    labels
+        By dataset: true labels under zs-closed that are not on its list.
+    """
+    labels: dict[str, set[str]] = {}
+    columns: list[str] | None = None
+    for path in paths:
+        try:
+            table = read_table(path, text=KEYS, columns=columns)
+        except InputError:
+            continue
+        if columns is None:
+            if not set(TRUTH) <= set(table.column_names):
+                continue
+            columns = [name for name in ("dataset", "label", "task") if name in table.column_names]
+        if "task" not in columns and options.task != CLOSED:
+            break
+        if not set(columns) <= set(table.column_names):
+            continue
+        for row in table.select(columns).group_by(columns).aggregate([]).to_pylist():
+            if row.get("task", CLOSED) == CLOSED and row["label"] not in TEST_LABELS.get(str(row["dataset"]), ()):
+                labels.setdefault(str(row["dataset"]), set()).add(str(row["label"]))
+    return {
+        "with_metric": None if columns is None else "task" in columns,
+        "labels": {name: sorted(labels[name]) for name in sorted(labels)},
+    }
 
 
 def _tasks(metrics: pa.Array, datasets: pa.Array) -> tuple[Array, list[Task]]:
@@ -172,9 +225,9 @@ def _distinct_truth(ids: pa.Array, tasks: Mapping[Task, slice], where: str) -> N
 
 def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[Answers]:
     """Read one system's predictions and put them beside the truth, by metric and dataset."""
-    table = table_of(source.content, text=("id", "dataset", "metric", "label"), name=source.name)
+    table = table_of(source.content, text=KEYS, name=source.name)
     scores = [name for name in table.column_names if name.startswith(SCORE)]
-    note_columns(source.where, table, ("id", "dataset", "metric", "label", "n_train", *scores))
+    note_columns(source.where, table, (*KEYS, "n_train", *scores))
     row = _rows(table, source.where, truth)
     lacking = np.flatnonzero(row < 0)
     if len(lacking) and options.missing == "error":
@@ -204,7 +257,7 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
                 answers=answer.of(given, metric, own),
                 scoring=native(metric, options.text_aligned),
                 n_train=_one(trained, given, f"{source.where}: {metric} {dataset}"),
-                classes=asked_of(dataset, there),
+                labels=there,
             )
         )
     return found
@@ -274,15 +327,15 @@ def _one(trained: pa.Array | None, rows: Array, where: str) -> int | None:
 
 def _rows(table: pa.Table, where: str, truth: Truth) -> Array:
     """Return the row of the table that answers every window of the truth, -1 where none does."""
-    if truth.has_metric and "metric" not in table.column_names:
-        raise InputError(f"{where}: no column 'metric', but the truth has one; say which metric every row answers")
-    given = [name for name in ("dataset", "metric") if name in table.column_names]
+    if truth.has_metric and "task" not in table.column_names:
+        raise InputError(f"{where}: no column 'task', but the truth has one; say which task every row answers")
+    given = [name for name in ("dataset", "task") if name in table.column_names]
     columns = _columns(table, where, ("id", *given))
-    if "metric" not in given:
-        columns["metric"] = pa.repeat(pa.scalar(next(iter(truth.tasks))[0]), table.num_rows)
+    if "task" not in given:
+        columns["task"] = pa.repeat(pa.scalar(next(iter(truth.tasks))[0]), table.num_rows)
     if "dataset" not in given:
         columns["dataset"] = _datasets(columns["id"], truth, where)
-    code, names = _tasks(columns["metric"], columns["dataset"])
+    code, names = _tasks(columns["task"], columns["dataset"])
     found = np.full(len(truth), -1, dtype=np.int64)
     for place, task in enumerate(names):
         if task not in truth.tasks:
@@ -298,7 +351,7 @@ def _rows(table: pa.Table, where: str, truth: Truth) -> Array:
 
 def _refuse(columns: Mapping[str, pa.Array], truth: Truth, where: str) -> None:
     """Say which rows are there twice or answer no window of the truth."""
-    keys: list[Key] = list(zip(*(columns[name].to_pylist() for name in ("metric", "dataset", "id")), strict=True))
+    keys: list[Key] = list(zip(*(columns[name].to_pylist() for name in ("task", "dataset", "id")), strict=True))
     seen: set[Key] = set()
     _refuse_twice([key for key in keys if key in seen or seen.add(key)], where)  # type: ignore[func-returns-value]
     known = {(*task, name) for task, rows in truth.tasks.items() for name in truth.ids[rows].to_pylist()}

@@ -102,6 +102,14 @@ REAL = Claim(
 )
 
 
+UNLISTED = "classes without a list"
+"""The setting that says which classes macro F1 is over where a dataset has no list of labels; absent: the union.
+
+It is set where missing answers count as wrong: a mean over the union has no lowest value then, and the classes must not
+depend on whether an answer is missing, or leaving one out could raise the score.
+"""
+
+
 def claims(metrics: Sequence[str]) -> tuple[Claim, ...]:
     """Return what scores under these metrics may be said to show."""
     supervised = any(metric in RATES for metric in metrics)

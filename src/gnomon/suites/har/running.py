@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,18 +17,22 @@ import numpy as np
 import pyarrow as pa
 
 from gnomon.core import options as opt
+from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
-from gnomon.core.loading import is_foreign
+from gnomon.core.protocol import Protocol
 from gnomon.core.systems import Spec
 from gnomon.core.systems import split as listed
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import WHOLE, Node, Plan
+from gnomon.engine.planner import Planner
 from gnomon.engine.store import Reading
 from gnomon.runs.auditing import SELECTION, TRIVIAL
 from gnomon.runs.run import Evaluation
+from gnomon.runs.tables import UNREADABLE
 from gnomon.runs.variants import DIFFERS, REPORTED, REPORTED_BY
 from gnomon.suites.har import assembling, cells, export, scoring, sources, systems
 from gnomon.suites.har import protocol as rules
+from gnomon.suites.har.counts import TaskCounts
 from gnomon.suites.har.metrics import METRICS, RATES, native
 from gnomon.suites.har.options import VARIANTS, RunOptions
 from gnomon.suites.har.predictions import Answers
@@ -36,8 +40,8 @@ from gnomon.suites.har.recordings import MODEL_HZ
 from gnomon.suites.har.reference import CITED, FIGURES, REPORTED_ON, Deviation
 from gnomon.suites.har.sources import Located
 from gnomon.suites.har.splits import SEED, Mode
+from gnomon.suites.har.systems import SYSTEMS
 
-CELLS = "gnomon.suites.har.cells"
 WEIGHED = {"moment": ("moment",), "text": ("tsfm", "lanhar")}
 """What ``--weights`` may be for, and the systems that it is given to as their parameter ``weights``."""
 
@@ -64,6 +68,20 @@ class Work:
     def variants(self) -> tuple[str, ...]:
         """The variants that were asked for."""
         return VARIANTS[:2] if self.options.variant == "both" else (self.options.variant,)
+
+    @property
+    def main(self) -> list[str]:
+        """The test datasets that count in the mean."""
+        return [one.name for one in self.test if one.manifest.role != "severe"]
+
+    @property
+    def apart(self) -> list[str]:
+        """The test datasets that are reported apart."""
+        return [one.name for one in self.test if one.manifest.role == "severe"]
+
+    def seed(self, turn: int) -> int:
+        """Return the seed of a turn."""
+        return self.options.seed + turn
 
     def folds(self, variant: str) -> int:
         """Return how many folds the supervised metrics have."""
@@ -92,30 +110,28 @@ def run(options: RunOptions) -> Job:
     """Check what was given, then plan a cell for every system, variant, seed, dataset and metric."""
     work = _resolved(options)
     nodes = Nodes(work)
-    planned = {
-        (name, variant, turn, metric, place.name, fold): nodes.cell(name, variant, turn, metric, place, fold)
+    planned = (
+        nodes.cell(name, variant, turn, metric, place, fold)
         for name in work.specs
         for variant in work.variants
         for turn in range(work.turns)
         for place in work.test
         for metric in work.metrics
         for fold in range(work.folds(variant) if metric in RATES else 1)
-    }
-    return Job(Plan(planned.values()), lambda outcome: _assemble(outcome, work, nodes, planned))
+    )
+    return Job(Plan(planned), lambda outcome: _assemble(outcome, work, nodes))
 
 
 def _resolved(options: RunOptions) -> Work:
     given = _weighted(listed(options.systems), options.weights)
-    specs = {spec.text: spec for spec in map(systems.known, given)}
-    if not specs:
-        raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
-    metrics = _words(options.metrics)
+    specs = SYSTEMS.parse(spec.text for spec in given)
+    metrics = _words(options.tasks)
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown or not metrics:
-        raise InputError(f"--metrics: no metric {some(unknown)}; there are {', '.join(METRICS)}")
+        raise InputError(f"--tasks: no task {some(unknown)}; there are {', '.join(METRICS)}")
     supervised = any(metric in RATES for metric in metrics)
     if options.folds and (options.variant == "published" or not supervised):
-        why = "the published split is one of windows" if supervised else "no supervised metric was asked for"
+        why = "the published split is one of windows" if supervised else "no supervised task was asked for"
         raise InputError(f"--folds {options.folds}: has no effect, since {why}; leave it out")
     if options.windows == "continuous" and options.variant == "strict":
         raise InputError("--windows continuous: strict always cuts so; leave it out, or give --variant published")
@@ -161,15 +177,15 @@ class Nodes:
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self.node = partial(Node, limits=work.options.limits())
+        self.planner = Planner(work.options, SYSTEMS)
 
     def windows(self, place: Located, variant: str, role: str, native_rate: bool = False) -> Node:
         """Artefact: the windows of a dataset."""
         rate = None if native_rate else MODEL_HZ
         cutting = self.work.cutting(variant, role)
-        return self.node(
+        return self.planner.artefact(
             f"windows of {place.name} {f'at {rate:g} Hz' if rate else 'at its own rate'} ({variant}, {cutting})",
-            f"{CELLS}:windows",
+            cells.windows,
             {
                 "dataset": place.name,
                 "content": place.content,
@@ -177,7 +193,6 @@ class Nodes:
                 "rate_hz": rate,
                 "cutting": cutting,
             },
-            kind="artefact",
             labels={"dataset": place.name, "variant": variant},
             context={"root": place.root},
             read=WHOLE,
@@ -186,95 +201,118 @@ class Nodes:
     def fitted(self, name: str, variant: str, turn: int) -> Node:
         """Artefact: a model fitted to the training datasets."""
         work, spec = self.work, self.work.specs[name]
-        own = systems.native_rate(systems.find(spec.name))
+        own = SYSTEMS.declares(spec, "native_rate")
         needs = {one.name: self.windows(one, variant, "train", own) for one in work.train[variant]}
-        which = f"{systems.for_fitting(spec).text} ({variant}, seed {work.options.seed + turn})"
+        fitting = systems.for_fitting(spec)
+        which = f"{fitting.text} ({variant}, seed {work.seed(turn)})"
         arguments = {
-            **self._system(systems.for_fitting(spec)),
             "training": list(needs),
             "most": work.profile.training_windows,
             "conditions": work.conditions(variant, turn).record(),
         }
         labels = {"system": name, "variant": variant}
-        heavy, foreign = systems.heavy(spec.name), is_foreign(spec.name, systems.BUILTIN)
-        node = partial(self.node, kind="artefact", labels=labels, heavy=heavy, foreign=foreign)
-        if systems.pretrained(systems.find(spec.name)):
-            needs = {**needs, "pretrained": node(f"pre-train {which}", f"{CELLS}:pretrain", arguments, dict(needs))}
-        return node(f"fit {which}", f"{CELLS}:fit", arguments, needs, read=(cells.FACTS,))
+        node = partial(self.planner.trained, spec=fitting, labels=labels, heavy=systems.is_heavy(spec))
+        if SYSTEMS.offers(spec, "pretrain"):
+            needs = {**needs, "pretrained": node(f"pre-train {which}", cells.pretrain, arguments, needs=dict(needs))}
+        return node(f"fit {which}", cells.fit, arguments, needs=needs, read=(cells.FACTS,))
 
     def cell(self, name: str, variant: str, turn: int, metric: str, place: Located, fold: int) -> Node:
         """Cell: a system under a metric on a dataset."""
         work, spec = self.work, self.work.specs[name]
-        own, foreign = systems.native_rate(systems.find(spec.name)), is_foreign(spec.name, systems.BUILTIN)
+        own = SYSTEMS.declares(spec, "native_rate")
         windows, fitted = self.windows(place, variant, "test", own), self.fitted(name, variant, turn)
-        seed = work.options.seed + turn
+        seed = work.seed(turn)
         which = f"({variant}, seed {seed}{f', fold {fold}' if metric in RATES and work.folds(variant) > 1 else ''})"
         labels = {"system": name, "variant": variant, "dataset": place.name, "task": metric, "seed": str(seed)}
         most = work.most(variant, metric)
         if metric in RATES:
             arguments = {
-                **self._system(spec),
                 "variant": variant,
-                "metric": metric,
+                "task": metric,
                 "fold": fold,
                 "most": most,
                 "drawing": asdict(work.drawing(variant, turn)),
                 "conditions": work.conditions(variant, turn).record(),
             }
             needs = {"windows": windows, "fitted": fitted}
-            heavy = systems.heavy(spec.name)
-            told = f"{name} {metric} {place.name} {which}"
-            node = partial(self.node, labels=labels, heavy=heavy, foreign=foreign)
-            return node(told, f"{CELLS}:fine_tune", arguments, needs)
-        scores = self.node(
+            return self.planner.cell(
+                f"{name} {metric} {place.name} {which}",
+                cells.fine_tune,
+                arguments,
+                spec=spec,
+                needs=needs,
+                labels=labels,
+                heavy=systems.is_heavy(spec),
+            )
+        scores = self.planner.artefact(
             f"scores of {name} on {place.name} {which}",
-            f"{CELLS}:zero_shot",
-            {**self._system(spec), "most": most},
-            {"windows": windows, "fitted": fitted},
-            kind="artefact",
-            labels={"system": name, "variant": variant},
-            foreign=foreign,
+            cells.zero_shot,
+            {"most": most},
+            spec=spec,
+            needs={"windows": windows, "fitted": fitted},
+            labels={"variant": variant},
         )
         needs = {"windows": windows, "scores": scores}
-        return self.node(
-            f"{name} {metric} {place.name} {which}", f"{CELLS}:answer", {"metric": metric}, needs, labels=labels
+        return self.planner.cell(
+            f"{name} {metric} {place.name} {which}", cells.answer, {"task": metric}, needs=needs, labels=labels
         )
 
-    def _system(self, spec: Spec) -> dict[str, Any]:
-        content = systems.content(spec)
-        own = {"system": spec.text, "identity": systems.identity(spec.name)}
-        return {**own, **({"content": content} if content else {})}
 
-
-def _assemble(outcome: Outcome, work: Work, nodes: Nodes, planned: Mapping[tuple[Any, ...], Node]) -> list[Evaluation]:
+def _assemble(outcome: Outcome, work: Work, nodes: Nodes) -> list[Evaluation]:
     store = Reading(work.options.store_folder())
     found = []
     for variant in work.variants:
         data = assembling.Data.read(store, work, nodes, variant)
         for turn in range(work.turns):
-            shared = assembling.audited(work, data, variant, turn)
+            evidence = assembling.collect_evidence(work, data, variant, turn)
             for name in work.specs:
-                own = {key[3:]: node for key, node in planned.items() if key[:3] == (name, variant, turn)}
-                answers = _answers(outcome, work, data, name, own)
-                about = _about(work, data, outcome, name, variant, turn, [node.name for node in own.values()])
-                found.append(shared.add(scoring.evaluation(answers, about)))
+                own = outcome.of(system=name, variant=variant, seed=str(work.seed(turn)))
+                found.append(evidence.add(_evaluation(own, work, data, name, variant, turn)))
     if work.options.export_baseline:
         export.write(work.options.export_baseline, found)
     return found
 
 
-def _answers(
-    outcome: Outcome, work: Work, data: assembling.Data, name: str, own: Mapping[tuple[Any, ...], Node]
-) -> list[Answers]:
+def _evaluation(outcome: Outcome, work: Work, data: assembling.Data, name: str, variant: str, turn: int) -> Evaluation:
+    """Make the evaluation of a system under one variant and seed, of what its cells answered."""
+    answers = _answers(outcome, work, data, name)
+    part, tasks = scoring.tally_answers(answers, data.cases()), [TaskCounts.of(item) for item in answers]
+    made = scoring.make_evaluation(part, tasks, work.specs[name].text, _protocol(work, variant))
+    broken = {place: list(one.broken) for place, one in data.about.items() if one.broken}
+    return replace(
+        made,
+        data=fingerprint({"har": {one.name: one.content for one in work.test}}),
+        table=part.table,
+        facts={**_facts(work, data, name, variant, turn), **made.facts},
+        options={
+            **opt.record(work.options),
+            "seed": work.seed(turn),
+            "store": os.fspath(work.options.store_folder()),
+            **SYSTEMS.record(work.specs[name]),
+        },
+        coverage={
+            "complete": outcome.complete and not broken,
+            "cells": outcome.coverage(),
+            "policy": {"seed": work.seed(turn)},
+            **({UNREADABLE: broken} if broken else {}),
+        },
+        inputs=tuple(
+            {"name": one.name, "path": one.where, "bytes": None, "sha256": one.content}
+            for one in (*work.test, *work.train[variant])
+        ),
+    )
+
+
+def _answers(outcome: Outcome, work: Work, data: assembling.Data, name: str) -> list[Answers]:
     """Put the answers of the cells of a run together; folds of a metric are one."""
-    aligned = systems.text_aligned(systems.find(work.specs[name].name))
+    aligned = SYSTEMS.declares(work.specs[name], "text_aligned")
     found = []
     for metric in work.metrics:
         for place in work.test:
-            nodes = [node for key, node in own.items() if key[:2] == (metric, place.name)]
-            done = [cells.Answered.read(outcome.done[node.name]) for node in nodes if node.name in outcome.done]
-            if not done:
+            folders = outcome.of(task=metric, dataset=place.name).done.values()
+            if not folders:
                 continue
+            done = [cells.Answered.read(folder) for folder in folders]
             rows = pa.array(np.concatenate([one.rows for one in done]))
             windows = data.windows[place.name]
             facts = [dict(one.facts) for one in done]
@@ -293,7 +331,7 @@ def _answers(
                     pa.array([label or None for one in done for label in one.answers], pa.string()),
                     native(metric, aligned),
                     round(sum(fact["n_train"] for fact in facts) / len(facts)),
-                    cells.classes_of(windows),
+                    set(windows.labels),
                     {"windows": len(windows), **_training(facts)},
                 )
             )
@@ -306,28 +344,27 @@ def _training(facts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"fine_tuned": tuned} if tuned else {}
 
 
-def _about(
-    work: Work, data: assembling.Data, outcome: Outcome, name: str, variant: str, turn: int, names: Sequence[str]
-) -> scoring.Scored:
-    options, spec = work.options, work.specs[name]
-    seed = options.seed + turn
-    severe = [one.name for one in work.test if one.manifest.role == "severe"]
-    main = [one.name for one in work.test if one.name not in severe]
-    part = _part(outcome, names)
+def _protocol(work: Work, variant: str) -> Protocol:
     split = {
         "by": "window" if variant == "published" else "subject",
         "shares": "80/10/10",
         "seed": SEED,
-        "subsample": options.subsample,
-        **({"folds": options.folds} if variant == "strict" and options.folds else {}),
+        "subsample": work.options.subsample,
+        **({"folds": work.options.folds} if variant == "strict" and work.options.folds else {}),
     }
     settings = {
-        "profile": rules.record(options.profile),
+        "profile": rules.record(work.options.profile),
         "train": {one.name: one.content for one in work.train[variant]},
         "windows": work.cutting(variant, "test"),
     }
-    facts = {
-        "seed": seed,
+    return rules.protocol(variant, work.metrics, work.main, work.apart, split=split, settings=settings)
+
+
+def _facts(work: Work, data: assembling.Data, name: str, variant: str, turn: int) -> dict[str, Any]:
+    """Return what is known of a run besides its answers."""
+    spec = work.specs[name]
+    return {
+        "seed": work.seed(turn),
         "seeds": work.turns,
         "subjects_apart": int(variant == "strict"),
         "real_people": int(not any(one.simulated for one in work.test)),
@@ -336,44 +373,24 @@ def _about(
         "untaught": data.untaught(),
         "rates_hz": {place: dict(one.rates) for place, one in data.about.items()},
         "deviations": [asdict(item) for item in _deviations(work, variant, spec)],
-        **_reported(spec, main),
+        **_reported(spec, work.main),
         **_turned(work, spec, variant),
-        TRIVIAL: systems.trivial(systems.find(spec.name)),
+        TRIVIAL: SYSTEMS.declares(spec, "trivial"),
         **({DIFFERS: list(rules.DIFFERENT)} if variant == "strict" else {}),
-        **_selection(work, variant, main or severe),
+        **_selection(work, variant, work.main or work.apart),
     }
-    return scoring.Scored(
-        system=spec.text,
-        protocol=rules.protocol(variant, work.metrics, main, severe, split=split, settings=settings),
-        data=scoring.data_fingerprint({one.name: one.content for one in work.test}),
-        facts=facts,
-        options={
-            **opt.record(options),
-            "seed": seed,
-            "store": os.fspath(options.store_folder()),
-            "system": spec.text,
-            "parameters": dict(spec.parameters),
-            "system_source": systems.identity(spec.name),
-        },
-        cases=data.cases(),
-        coverage={"complete": part.complete, "cells": part.coverage(), "policy": {"seed": seed}},
-        inputs=tuple(
-            {"name": one.name, "path": one.where, "bytes": None, "sha256": one.content}
-            for one in (*work.test, *work.train[variant])
-        ),
-    )
 
 
 def _deviations(work: Work, variant: str, spec: Spec) -> tuple[Deviation, ...]:
     """Return where a run deviates from what was published: the protocol's own, then those of its model."""
     train = [one.name for one in work.train[variant]]
     own = rules.own_deviations(work.options.profile, [spec.text], variant, work.cutting(variant, "test"), train)
-    return (*own, *getattr(systems.find(spec.name), "deviations", ()))
+    return (*own, *getattr(SYSTEMS.find(spec.name), "deviations", ()))
 
 
 def _turned(work: Work, spec: Spec, variant: str) -> dict[str, Any]:
     """Record, of a model that turns windows by gravity, on which datasets it could not."""
-    if not getattr(systems.find(spec.name), "aligns_gravity", False):
+    if not SYSTEMS.declares(spec, "aligns_gravity"):
         return {}
     removed = [
         one.name for one in (*work.train[variant], *work.test) if one.manifest.gravity.get(variant, "") == "removed"
@@ -401,10 +418,3 @@ def _selection(work: Work, variant: str, tested: Sequence[str]) -> dict[str, Any
         return {}
     kind = work.conditions(variant, 0).selection
     return {SELECTION: {"metric": f"{kind}[{tuned[0]} {tested[0]}]", "on": "validation windows"}}
-
-
-def _part(outcome: Outcome, names: Sequence[str]) -> Outcome:
-    wanted = set(names)
-    done = {name: path for name, path in outcome.done.items() if name in wanted}
-    missing = {name: why for name, why in outcome.missing.items() if name in wanted}
-    return Outcome(done, missing, tuple(cell for cell in outcome.cells if cell.name in wanted))

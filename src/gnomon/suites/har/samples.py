@@ -118,6 +118,11 @@ def conditions(manifests: Mapping[str, Manifest], about: Mapping[str, About], va
             said = ", ".join(f"{channel} {count}" for channel, count in own.lacking.items())
             text = f"{name}: of {len(own.labels)} recordings some lack channels that others have ({said})"
             found.append(Finding("channels-missing", "warning", name, text, "nothing: they are zeros and masked there"))
+        if own.broken:
+            told = some(own.broken, show=3, sentences=True)
+            text = f"{name}: {len(own.broken):,} left out of files and recordings, which cannot be read: {told}"
+            remedy = "correct them or obtain them again: scores are of the others; gnomon data check lists all"
+            found.append(Finding("files-left-out", "warning", name, text, remedy))
         if own.faults:
             text = f"{name}: {'; '.join(f'{what}: {count:,}' for what, count in own.faults.items())}"
             found.append(Finding("repaired-or-left-out", "info", name, text, "look at gnomon data check"))

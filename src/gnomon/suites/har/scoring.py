@@ -1,160 +1,215 @@
-"""Verb ``score``, and what both verbs end in: answers tallied by metric, dataset and recording."""
+"""Verb ``score``, and what both verbs end in: answers tallied by metric, dataset and recording.
+
+A shard of a folder (:data:`gnomon.intake.tables.SUFFIXES`) is read and aligned by task, dataset and id, like a file
+that is given alone. A window is in one shard; a shard may be without windows. All shards of the truth have a column
+``task``, or none has.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gnomon.core import options as opt
-from gnomon.core.canonical import fingerprint
 from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError, some
-from gnomon.core.evidence import Finding
 from gnomon.core.ledgers import Ledger
 from gnomon.core.protocol import Protocol
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
-from gnomon.intake.shards import is_folder, refuse_folders
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
+from gnomon.intake.tables import SUFFIXES
 from gnomon.intake.texts import natural_ranks
 from gnomon.intake.unread import note, reading_for
 from gnomon.measures.classification import tally_cases
 from gnomon.numerics.counting import pair_counts
-from gnomon.runs.alignment import LACKING
+from gnomon.runs.alignment import LACKING, LEFT_OUT, merge_left_out
+from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
+from gnomon.runs.provenance import describe_input
 from gnomon.runs.run import Evaluation
-from gnomon.runs.seal import hash_file
 from gnomon.suites.har import export
-from gnomon.suites.har.counted import Counted, facts, findings
-from gnomon.suites.har.metrics import METRICS, SCORINGS, family, listed, mean_family, none, spread
+from gnomon.suites.har.counts import TaskCounts, describe_tasks, find_faults, merge_counts
+from gnomon.suites.har.metrics import METRICS, SCORINGS, family, is_grouped, listed, mean_family, none, spread
 from gnomon.suites.har.options import ScoreOptions
-from gnomon.suites.har.predictions import Answers, Truth, read_answers, read_truth
-from gnomon.suites.har.protocol import protocol
+from gnomon.suites.har.predictions import (
+    KEYS,
+    NOTHING,
+    Answers,
+    Task,
+    Truth,
+    read_answers,
+    read_truth,
+    survey_truth,
+    table_of_answers,
+)
+from gnomon.suites.har.protocol import UNLISTED, protocol
 from gnomon.suites.har.vocabulary import SEVERE, group_of
 
-_NONE = pa.array([], pa.string())
-NOTHING = Answers("", "", _NONE, _NONE, _NONE, _NONE, _NONE, "exact").table()
-"""The table of a run without an answer."""
-
-
+COLUMNS = ("truth", "predicted", "count")
+"""Columns of a confusion ledger."""
+OFFERS = ("--missing wrong or --missing skip", "")
+"""What a user may choose where shards are missing on one side."""
 Path3 = tuple[str, str, str]
 """Dataset, subject and recording."""
 
 
-@dataclass(frozen=True)
-class Scored:
-    """What is known of a system besides its answers."""
-
-    system: str
-    protocol: Protocol
-    data: str
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
-    coverage: Mapping[str, Any] = field(default_factory=dict)
-    inputs: tuple[Mapping[str, Any], ...] = ()
-    findings: tuple[Finding, ...] = ()
-    cases: tuple[Path3, ...] = ()
-    """Recordings that are cases even if no window of theirs was scored: those of the test datasets."""
-
-
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
-    """Score every given system against the truth; folders of shards are scored shard by shard."""
-    if is_folder(options.truth):
-        from gnomon.suites.har import shards
-
-        return shards.score(options)
+    """Score every given system against the truth."""
     sources = systems(options.predictions, "id")
-    refuse_folders(source.content for source in sources)
+    given = _pair_shards(sources, options) if shards.is_folder(options.truth) else _pair_files(sources, options)
+    to = options.export_baseline
+    return SCORER.score(given, options, export=partial(export.write, to) if to else None)
+
+
+def _pair_files(sources: Sequence[Source], options: ScoreOptions) -> list[System]:
+    shards.refuse_folders(source.content for source in sources)
     truth = read_truth(options)
     note(truth.source.where, truth.unused)
-    data = truth.fingerprint()
-    found = []
+    return [System(source.name, source.where, [Chunk("", truth, source)]) for source in sources]
+
+
+def _pair_shards(sources: Sequence[Source], options: ScoreOptions) -> list[System]:
+    truth = shards.listed(options.truth, SUFFIXES)
+    others, found = shards.others(options.truth, SUFFIXES), []
     for source in sources:
-        with reading_for(source.name):
-            answers = read_answers(source, truth, options)
-        part = tallied(answers)
-        inputs = _described(truth.source), _described(source)
-        seen = Seen(len(truth), truth.tasks, data, inputs, lacking(truth, answers))
-        made = judged(part, [Counted.of(item) for item in answers], seen, truth.source, source, options)
-        found.append(replace(made, table=table(answers)))
-    if options.export_baseline:
-        export.write(options.export_baseline, found)
-    return found
+        if not shards.is_folder(source.content):
+            raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
+        own = shards.listed(source.content, SUFFIXES)
+        pairs = shards.paired(truth, own, source.where, missing=options.missing, offers=OFFERS)
+        found.append((source, pairs, [*others, *shards.others(source.content, SUFFIXES)]))
+    given = survey_truth(truth.values(), options)
+    return [
+        System(source.name, source.where, [Chunk(*pair, given) for pair in pairs], beside)
+        for source, pairs, beside in found
+    ]
 
 
-@dataclass(frozen=True)
-class Seen:
-    """What was to be scored: windows of the truth, their metrics and datasets, their fingerprint, and files."""
+def tally(chunk: Chunk, options: ScoreOptions) -> Part:
+    """Read one chunk, put the answers beside the truth, and tally them."""
+    if isinstance(chunk.truth, Truth):
+        truth, source = chunk.truth, chunk.predictions
+    else:
+        read = read_truth(replace(options, truth=chunk.truth), empty=True)
+        truth = replace(read, elsewhere=chunk.given["labels"])
+        note(truth.source.where, truth.unused)
+        if truth.has_metric != chunk.given["with_metric"]:
+            has = "a column 'task', which other shards of the truth do not have"
+            lacks = "no column 'task', which other shards of the truth have"
+            told = has if truth.has_metric else lacks
+            raise InputError(f"{chunk.truth}: {told}; give it in all of them, or in none")
+        empty = pa.table({name: pa.array([], pa.string()) for name in KEYS})
+        source = Source(chunk.name, empty if chunk.predictions is None else chunk.predictions)
+    with reading_for(chunk.reader):
+        answers = read_answers(source, truth, options)
+    facts = {
+        "windows": len(truth),
+        **find_left_out(truth, answers),
+        "tasks": [TaskCounts.of(item).record() for item in answers],
+        TRUTH: truth.fingerprint,
+    }
+    return replace(tally_answers(answers), facts=facts, ids=truth.names() if chunk.name else None)
 
-    windows: int
-    tasks: Collection[tuple[str, str]]
-    data: str
-    inputs: tuple[Mapping[str, Any], ...] = ()
-    lacking: Mapping[str, int] = field(default_factory=dict)
-    """How many windows of which cases were not scored."""
+
+def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
+    """Put together what the chunks of one system left."""
+    partials.check_ids(lambda path: read_truth(replace(options, truth=path), empty=True).names())
+    part, every, where = partials.gather(COLUMNS), partials.every, partials.system.where
+    tasks = merge_counts([TaskCounts.read(record) for facts in every.values() for record in facts["tasks"]], where)
+    asked = {(task.metric, task.dataset) for task in tasks}
+    if not partials.complete:  # a shard that could not be read may have these
+        asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
+    tasks = [task for task in tasks if family(task.metric, [task.dataset], "native") in part.tallies]
+    windows, scored = sum(facts["windows"] for facts in every.values()), sum(map(len, tasks))
+    lost = sum(task.answers.get("", 0) for task in tasks)
+    if scored == lost:
+        raise InputError(f"{where}: no window of the truth has a prediction: nothing can be scored")
+    lacking = Counter[str]()
+    for facts in every.values() if partials.complete else ():
+        lacking.update(facts[LACKING])
+    left_out = merge_left_out({name: facts[LEFT_OUT] for name, facts in every.items()})
+    coverage = {
+        "complete": scored == windows,
+        "windows": {"truth": windows, "scored": scored, "missing": windows - scored + lost},
+        **{name: dict(own) for name, own in ((LACKING, lacking), (LEFT_OUT, left_out)) if own},
+        "policy": {"missing": options.missing},
+    }
+    truth = Source("truth", options.truth)
+    inputs = (truth, partials.system.chunks[0].predictions) if partials.is_whole else ()
+    made = make_evaluation(part, tasks, partials.system.name, _protocol(asked, options))
+    return [
+        replace(
+            made,
+            data=partials.data(),
+            table=partials.table(),
+            coverage=partials.coverage(coverage, options.missing),
+            findings=find_faults(tasks, where, lost),
+            inputs=tuple(map(describe_input, inputs)),
+            options=opt.record(replace(options, truth=truth.where, predictions=(where,))),
+        )
+    ]
 
 
-def lacking(truth: Truth, answers: Sequence[Answers]) -> dict[str, int]:
-    """Count the windows of the truth that were left out, by case."""
-    found: Counter[str] = Counter()
-    if sum(map(len, answers)) == len(truth):
-        return {}
+SCORER = Scorer(tally, finish, ("task", "text_aligned", "missing"))
+
+
+def find_left_out(truth: Truth, answers: Sequence[Answers]) -> dict[str, dict[str, Any]]:
+    """Return, by case, how many windows of the truth were not scored, and the fingerprint of their metrics and ids."""
+    found: dict[str, list[str]] = {}
     for item in answers:
         rows = truth.tasks[item.metric, item.dataset]
-        asked = zip(truth.subjects[rows].to_pylist(), truth.recordings[rows].to_pylist(), strict=True)
-        scored = zip(item.subjects.to_pylist(), item.recordings.to_pylist(), strict=True)
-        lost = Counter(asked) - Counter(scored)
-        found.update({case_id(item.dataset, *path): n for path, n in lost.items()})
-    return dict(found)
+        if len(item) == rows.stop - rows.start:
+            continue
+        lost = pc.invert(pc.is_in(truth.ids[rows], value_set=item.ids))
+        windows = (column[rows].filter(lost).to_pylist() for column in (truth.subjects, truth.recordings, truth.ids))
+        for subject, recording, name in zip(*windows, strict=True):
+            found.setdefault(case_id(item.dataset, subject, recording), []).append(f"{item.metric} {name}")
+    return {
+        LACKING: {case: len(names) for case, names in found.items()},
+        LEFT_OUT: {case: column_digest(pa.array(names)) for case, names in found.items()},
+    }
 
 
-def judged(
-    part: Part, tasks: Sequence[Counted], seen: Seen, truth: Source, source: Source, options: ScoreOptions
-) -> Evaluation:
-    """Make the evaluation of what was tallied of one system's predictions."""
-    scored = sum(map(len, tasks))
-    if not scored:
-        raise InputError(f"{source.where}: no window of the truth has a prediction: nothing can be scored")
-    metrics = [metric for metric in METRICS if any(metric == own for own, _ in seen.tasks)]
-    main, apart = _main(options, sorted({dataset for _, dataset in seen.tasks}, key=natural_key))
-    lost = sum(task.answers.get("", 0) for task in tasks)
-    about = Scored(
-        source.name,
-        protocol("", metrics, main, apart, settings={"text_aligned": options.text_aligned}),
-        seen.data,
-        options=opt.record(replace(options, truth=truth.where, predictions=(source.where,))),
-        coverage={
-            "complete": scored == seen.windows,
-            "windows": {"truth": seen.windows, "scored": scored, "missing": seen.windows - scored + lost},
-            **({LACKING: dict(seen.lacking)} if seen.lacking else {}),
-            "policy": {"missing": options.missing},
+def _protocol(asked: Iterable[Task], options: ScoreOptions) -> Protocol:
+    """Return the protocol of some metrics and datasets."""
+    tasks = list(asked)
+    datasets = sorted({dataset for _, dataset in tasks}, key=natural_key)
+    unknown = sorted(set(options.main) - set(datasets))
+    if unknown:
+        raise InputError(f"--main: no dataset {some(unknown)} in the truth; there are {', '.join(datasets)}")
+    main = [name for name in datasets if (name in options.main if options.main else name not in SEVERE)]
+    return protocol(
+        "",
+        [metric for metric in METRICS if any(metric == own for own, _ in tasks)],
+        main,
+        [name for name in datasets if name not in main],
+        settings={
+            "text_aligned": options.text_aligned,
+            **({UNLISTED: "those in truth"} if options.missing == "wrong" else {}),
         },
-        inputs=seen.inputs,
-        findings=findings(tasks, source.where, lost),
     )
-    return assembled(part, tasks, about)
 
 
-def evaluation(answers: Sequence[Answers], about: Scored) -> Evaluation:
-    """Tally answers; a metric on a dataset without answers is there too, undefined."""
-    made = assembled(tallied(answers, about.cases), [Counted.of(item) for item in answers], about)
-    return replace(made, table=table(answers))
+def tally_answers(answers: Sequence[Answers], further: Iterable[Path3] = ()) -> Part:
+    """Tally answers by metric, dataset and scoring, and count which labels were given for which.
 
-
-def table(answers: Sequence[Answers]) -> pa.Table:
-    """Return a row per window: what a run keeps."""
-    return pa.concat_tables([NOTHING, *(item.table() for item in answers)])
-
-
-def tallied(answers: Sequence[Answers], further: Iterable[Path3] = ()) -> Part:
-    """Tally answers by metric, dataset and scoring, and count which labels were given for which."""
+    Parameters
+    ----------
+    answers
+        One for every metric and dataset.
+    further
+        Recordings that are cases even if no window of theirs was scored.
+    """
     roster, place = _cases(answers, further)
     tallies: dict[str, Tallies] = {}
     ledgers: dict[str, Ledger] = {}
@@ -166,7 +221,7 @@ def tallied(answers: Sequence[Answers], further: Iterable[Path3] = ()) -> Part:
             tallies[name] = tally_cases(truth, answer, case, len(roster))
             if scoring == "native":
                 ledgers[confusion(name)] = _confusion(truth, answer, case)
-    return Part(roster, tallies, ledgers)
+    return Part(roster, tallies, ledgers, table=table_of_answers(answers))
 
 
 def confusion(name: str) -> str:
@@ -174,18 +229,23 @@ def confusion(name: str) -> str:
     return f"confusion_{name}"
 
 
-def assembled(part: Part, tasks: Sequence[Counted], about: Scored) -> Evaluation:
-    """Put the tallies of all metrics and datasets together; what a run keeps of predictions is left to be filled in."""
+def make_evaluation(part: Part, tasks: Sequence[TaskCounts], system: str, rules: Protocol) -> Evaluation:
+    """Put the tallies of all metrics and datasets of a protocol together; one without answers is undefined.
+
+    What a verb knows of the data, the options and what was scored is left to be filled in.
+    """
     by_task = {(task.metric, task.dataset): task for task in tasks}
     tallies: dict[str, Tallies] = {}
     ledgers: dict[str, Ledger] = {}
-    main, apart = about.protocol.settings["main"], about.protocol.settings["apart"]
-    for metric in about.protocol.tasks:
+    main, apart = rules.settings["main"], rules.settings["apart"]
+    for metric in rules.tasks:
         for scoring in SCORINGS:
             own = {name: none(len(part.roster)) for name in (*main, *apart)}
             for name in own:
                 if (task := by_task.get((metric, name))) is not None:
                     key, labels = family(metric, [name], scoring), task.listed(scoring)
+                    if not labels and UNLISTED in rules.settings:
+                        labels = task.true_classes(scoring)
                     counted = part.tallies[key]
                     classes = union([counted.axes["class"], labels])
                     own[name] = listed(counted.relabel({"class": classes}), labels)
@@ -195,23 +255,19 @@ def assembled(part: Part, tasks: Sequence[Counted], about: Scored) -> Evaluation
             if main:
                 tallies[mean_family(metric, main, scoring)] = _joined(own, main, part.roster)
     return Evaluation(
-        protocol=about.protocol,
+        protocol=rules,
         suite="har",
-        system=about.system,
+        system=system,
         roster=part.roster,
         tallies=tallies,
         ledgers=ledgers,
-        data=about.data,
+        data="",
         table=NOTHING,
-        coverage=about.coverage,
-        findings=about.findings,
-        inputs=about.inputs,
-        options=about.options,
-        facts={**about.facts, **facts(tasks, _subjects(tasks, part))},
+        facts=describe_tasks(tasks, _subjects(tasks, part)),
     )
 
 
-def _subjects(tasks: Sequence[Counted], part: Part) -> list[int]:
+def _subjects(tasks: Sequence[TaskCounts], part: Part) -> list[int]:
     """Return of how many subjects each task has windows."""
     codes, names = part.roster.codes()
     counts = [part.tallies[family(task.metric, [task.dataset], "exact")].fields["n"] for task in tasks]
@@ -261,7 +317,7 @@ def _pairs(item: Answers) -> tuple[Array, list[tuple[str, str]]]:
 
 
 def _labels(item: Answers, scoring: str) -> tuple[Labels, Labels]:
-    grouped = (item.scoring if scoring == "native" else scoring) == "group"
+    grouped = is_grouped(scoring, item.scoring)
     sides = [natural_ranks(side) for side in (item.truth, item.answers)]
     named = [[group_of(word) if grouped else word for word in words] for _, words in sides]
     classes = tuple(sorted({word for words in named for word in words}, key=natural_key))
@@ -284,23 +340,3 @@ def _joined(parts: Mapping[str, Tallies], main: Sequence[str], roster: Roster) -
     place = {name: index for index, name in enumerate(main)}
     # A case belongs to one dataset; those of datasets apart hold nothing here, wherever they are put.
     return spread(every, np.array([place.get(name, 0) for name in roster.tags["dataset"]], dtype=np.int64), main)
-
-
-def _main(options: ScoreOptions, datasets: Sequence[str]) -> tuple[list[str], list[str]]:
-    unknown = sorted(set(options.main) - set(datasets))
-    if unknown:
-        raise InputError(f"--main: no dataset {some(unknown)} in the truth; there are {', '.join(datasets)}")
-    main = [name for name in datasets if (name in options.main if options.main else name not in SEVERE)]
-    return main, [name for name in datasets if name not in main]
-
-
-def _described(source: Source) -> dict[str, Any]:
-    if not isinstance(source.content, str):
-        return {"name": source.name, "path": None, "bytes": None, "sha256": None}
-    path = Path(source.content)
-    return {"name": source.name, "path": source.content, "bytes": path.stat().st_size, "sha256": hash_file(path)}
-
-
-def data_fingerprint(content: Mapping[str, str]) -> str:
-    """Return the fingerprint of test datasets from the content of their files."""
-    return fingerprint({"har": dict(sorted(content.items()))})

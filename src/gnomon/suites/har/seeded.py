@@ -31,6 +31,8 @@ def found(own: Sequence[Run], measure: Measure) -> Found:
         score = own[0].find(measure.name)
         notes = () if score is None else score.notes
         return common.cell(score, measure), _n(score), score.groups if score and score.n else 0, notes
+    if not measure.computable:
+        return Cell(None, why="a mean over seeds needs the class of this metric: give --metrics again"), 0, 0, ()
     made: Crossed = crossed(measure, _kept(own, measure))
     value, low, high = (common.shown(number, measure) for number in (made.value, made.low, made.high))
     return Cell(value, low, high, made.why, made.interval_why), made.n, made.groups, made.notes

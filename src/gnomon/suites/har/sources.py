@@ -19,6 +19,7 @@ import numpy as np
 from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
+from gnomon.intake.faults import shown
 from gnomon.runs.seal import hash_file
 from gnomon.suites.har import windows as cutting
 from gnomon.suites.har.datasets import REGISTRY, Dataset, Faults, Found, Place, TableDataset, found, said_skipped
@@ -81,6 +82,8 @@ class About:
     """Recordings without a channel that others have, by channel."""
     faults: Mapping[str, int] = field(default_factory=dict)
     """What was repaired or left out when files were read and windows were cut."""
+    broken: tuple[str, ...] = ()
+    """What could not be read and is left out, one error each."""
 
 
 def locate(root: str, train: Sequence[str], test: Sequence[str]) -> tuple[list[Located], list[Located]]:
@@ -128,8 +131,12 @@ def content(dataset: Dataset | TableDataset, place: Place) -> str:
 
 
 def _sha(path: Path) -> str:
-    found = path.stat()
-    return _hashed(path, found.st_mtime_ns, found.st_size)
+    """Return the hash of a file, or that it cannot be read: reading the dataset then leaves it out and says why."""
+    try:
+        found = path.stat()
+        return _hashed(path, found.st_mtime_ns, found.st_size)
+    except OSError:
+        return "unreadable"
 
 
 @cache
@@ -144,15 +151,20 @@ def prepare(asked: Asked, root: str, out: Path) -> None:
     dataset, places = found(root)[asked.dataset]
     out.mkdir(parents=True, exist_ok=True)
     with Spool(out) as spool:
-        faults = Faults()
+        faults = Faults.leaving_out()
         for recording in dataset.read(places[0], asked.variant, faults):
             spool.add(recording)
+        broken = faults.broken or []
         if not len(spool):
-            raise InputError(f"{places[0]}: no recording of {asked.dataset}; see gnomon data check {root}")
+            why = f"; the first error: {broken[0]}" if broken else ""
+            raise InputError(f"{places[0]}: no recording of {asked.dataset}; see gnomon data check {root}{why}")
         hashes: list[Array] = []
         cutting.store(_hashed_batches(_batches(spool, asked, dataset.manifest, faults), hashes), out / WINDOWS)
         np.save(out / DIGESTS, np.concatenate(hashes))
-        (out / ABOUT).write_bytes(encode_pretty({**spool.about(), "faults": dict(sorted(faults.items()))}))
+        # A dataset is known by its content, so what is stored does not say where it lies.
+        top = f"{shown(places[0].path.parent if isinstance(dataset, TableDataset) else places[0].path)}/"
+        told = {"faults": dict(sorted(faults.items())), "broken": [error.replace(top, "") for error in broken]}
+        (out / ABOUT).write_bytes(encode_pretty({**spool.about(), **told}))
 
 
 def _batches(spool: Spool, asked: Asked, manifest: Manifest, faults: Faults) -> Iterator[Windows]:
@@ -186,13 +198,12 @@ def load(folder: Path) -> Windows:
 def about(folder: Path) -> About:
     """Read what is known of stored windows."""
     stored: dict[str, Any] = json.loads((folder / ABOUT).read_bytes())
+    plain = ("magnitudes", "rates", "labels", "resting", "turning", "lacking", "faults")
     return About(
-        np.load(folder / DIGESTS, mmap_mode="r", allow_pickle=False),
-        {name: (float(low), float(high)) for name, (low, high) in stored["extents"].items()},
-        stored["magnitudes"],
-        stored["rates"],
-        stored["labels"],
-        *(stored[name] for name in ("resting", "turning", "lacking", "faults")),
+        digests=np.load(folder / DIGESTS, mmap_mode="r", allow_pickle=False),
+        extents={name: (float(low), float(high)) for name, (low, high) in stored["extents"].items()},
+        broken=tuple(stored["broken"]),
+        **{name: stored[name] for name in plain},
     )
 
 

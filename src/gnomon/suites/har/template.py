@@ -37,7 +37,7 @@ def template(options: TemplateOptions) -> list[Path]:
         for name, label, subject in zip(metric, labels, subjects, strict=True)
     ]
     order = np.argsort(ids, kind="stable")
-    shared = {"metric": metric, "dataset": [DATASET] * len(rows), "id": ids}
+    shared = {"task": metric, "dataset": [DATASET] * len(rows), "id": ids}
     tables = {
         "truth": pa.table({**shared, "label": labels, "subject": subjects, "recording": recordings}).take(order),
         "predictions": pa.table({**shared, "label": answers}).take(order),

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from gnomon.core.measure import Measure
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.runs import tables as common
@@ -18,6 +16,7 @@ from gnomon.runs.run import Run
 from gnomon.suites.har import seeded
 from gnomon.suites.har.effort import training
 from gnomon.suites.har.metrics import METRICS, MeanAccuracy, MeanF1, Scoring, TaskAccuracy, TaskF1, family
+from gnomon.suites.har.protocol import UNLISTED
 from gnomon.suites.har.reference import CITED, FIGURES, Deviation, deviations
 
 LARGEST_MATRIX = 60
@@ -28,9 +27,9 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     settings = runs[0].manifest["protocol"]["settings"]
     families = seeded.families_of(runs)
-    items: list[Table | View] = [means(runs, families) if settings["main"] else by_dataset(runs, families)]
-    if settings["main"]:
-        items.append(by_dataset(runs, families))
+    items: list[Table | View] = [chosen(runs, families)] if runs[0].chosen else []
+    items += [means(runs, families)] if settings["main"] and not items else []
+    items.append(by_dataset(runs, families))
     items += [scorings(runs, families), coverage(runs[0])]
     items += [table for table in (training(runs), deviation_table(runs)) if table]
     items.append(reference())
@@ -66,12 +65,40 @@ def means(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
     return Table("scores", title, tuple(columns), tuple(rows), tuple(dict.fromkeys(lines)))
 
 
+def chosen(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
+    """One row per system: the metrics that ``--metrics`` named."""
+    metrics = common.find_metrics(runs[0], runs[0].chosen)
+    columns = (
+        Column("system", "system"),
+        Column("n", "n", "count"),
+        Column("groups", "subjects", "count"),
+        *(common.column(metric) for metric in metrics),
+    )
+    rows: list[dict[str, Cell]] = []
+    remarks: list[str] = []
+    for name, own in families.items():
+        found = {metric.name: seeded.found(own, metric) for metric in metrics}
+        first = found[metrics[0].name]
+        rows.append(
+            {
+                "system": Cell(name, mark="" if all(run.complete for run in own) else "partial"),
+                "n": Cell(first[1]),
+                "groups": Cell(first[2]),
+                **{key: value[0] for key, value in found.items()},
+            }
+        )
+        remarks += [note for value in found.values() for note in value[3]]
+    lines = [*seeded.simulated(runs[0]), *seeded.told(runs, remarks), *common.notes(runs, [])]
+    title = f"har ({_title(runs[0])}): scores"
+    return Table("scores", title, columns, tuple(rows), tuple(dict.fromkeys(lines)))
+
+
 def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
     """One row per dataset, metric and system, natively scored; datasets that are reported apart come last."""
     told = any(fact.get("n_train") is not None for fact in runs[0].manifest["facts"]["tasks"].values())
     columns = (
         Column("dataset", "dataset"),
-        Column("metric", "metric"),
+        Column("task", "task"),
         Column("system", "system"),
         Column("n", "n", "count"),
         *((Column("n_train", "n train", "count"),) if told else ()),
@@ -92,7 +119,7 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
         rows.append(
             {
                 "dataset": Cell(seeded.marked(runs[0], dataset)),
-                "metric": Cell(metric),
+                "task": Cell(metric),
                 "system": Cell(name),
                 "n": Cell(first[1]),
                 "n_train": _trained(own[0], metric, dataset),
@@ -104,11 +131,18 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
     notes = [
         *seeded.simulated(runs[0]),
         *seeded.told(runs, remarks),
-        "macro F1 over the labels of the dataset where scored by exact label, else over the union of groups in truth "
-        "and answer; 0/0 is 0",
+        _averaged_over(runs[0]),
     ]
     notes.append("zs-open and zs-closed of classifiers by synonym group, the others by exact label")
-    return Table("datasets", f"har ({_title(runs[0])}): every dataset and metric", columns, tuple(rows), tuple(notes))
+    return Table("datasets", f"har ({_title(runs[0])}): every dataset and task", columns, tuple(rows), tuple(notes))
+
+
+def _averaged_over(run: Run) -> str:
+    """Say which classes macro F1 is over."""
+    others = "the union of groups in truth and answer"
+    if UNLISTED in run.manifest["protocol"]["settings"]:
+        others = "the groups in truth, since missing answers count as wrong"
+    return f"macro F1 over the labels of the dataset where scored by exact label, else over {others}; 0/0 is 0"
 
 
 def scorings(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Table:
@@ -116,7 +150,7 @@ def scorings(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Tabl
     kinds: tuple[tuple[str, Scoring], ...] = (("by group", "group"), ("exact", "exact"))
     columns = (
         Column("dataset", "dataset"),
-        Column("metric", "metric"),
+        Column("task", "task"),
         Column("system", "system"),
         Column("native", "native"),
         *(Column(f"accuracy_{kind}", f"accuracy {title}", "score", "%", "up", 1) for title, kind in kinds),
@@ -127,7 +161,7 @@ def scorings(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Tabl
     for dataset, metric, name, own in _tasks(runs[0], families):
         cells: dict[str, Cell] = {
             "dataset": Cell(seeded.marked(runs[0], dataset)),
-            "metric": Cell(metric),
+            "task": Cell(metric),
             "system": Cell(name),
             "native": Cell(str(_fact(own[0], metric, dataset).get("scoring", ""))),
         }
@@ -204,21 +238,10 @@ def confusions(run: Run) -> list[View]:
     """Return the confusion matrix of every dataset and metric, natively scored."""
     found = []
     for dataset, metric, _, _ in _tasks(run, {run.system: [run]}):
-        ledger = run.ledgers.get(f"confusion_{family(metric, [dataset], 'native')}")
-        if ledger is None or len(ledger.labels["truth"]) > LARGEST_MATRIX:
-            continue
-        labels = ledger.labels["truth"]
-        counts = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-        np.add.at(counts, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["count"])
-        missing = bool(counts[:, -1].any())
-        data = {
-            "labels": list(labels),
-            "predicted": [*labels, *(["(none)"] if missing else [])],
-            "counts": (counts if missing else counts[:, :-1]).tolist(),
-        }
+        rows = run.ledgers.get(f"confusion_{family(metric, [dataset], 'native')}")
         title = f"har: confusion of {run.system}, {metric} on {dataset}"
-        found.append(View(f"confusion_{metric}_{dataset}", title, "matrix", data))
-    return found
+        found.append(common.confusion(rows, name=f"confusion_{metric}_{dataset}", title=title, largest=LARGEST_MATRIX))
+    return [view for view in found if view is not None]
 
 
 def _value(own: Sequence[Run], measure: Measure) -> Cell:

@@ -18,5 +18,5 @@ SUITE = Suite(
     },
     tables="gnomon.suites.labels.views:tables",
     demo="gnomon.suites.labels.demo:steps",
-    tuning=Tuning(systems="systems", parameters="gnomon.suites.labels.systems:parameters"),
+    tuning=Tuning(option="systems", systems="gnomon.suites.labels.systems:SYSTEMS"),
 )

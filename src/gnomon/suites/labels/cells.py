@@ -22,8 +22,9 @@ from gnomon.core.partition import ALL, TRAIN, PartOptions
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.intake.memory import table_of
-from gnomon.suites.labels import files, systems
+from gnomon.suites.labels import files
 from gnomon.suites.labels.options import RunOptions
+from gnomon.suites.labels.systems import SYSTEMS
 
 FOLD = "__fold__"
 HELD, FITTED, OUT = 0, 1, -1
@@ -63,7 +64,7 @@ def fold(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> 
     names = [name for name in table.column_names if name.startswith("x:")]
     features = np.stack([table[name].to_numpy() for name in names], axis=1) if names else np.zeros((len(held), 0))
     labels = np.array(table[files.LABEL].to_pylist(), dtype=object)
-    system = systems.make(arguments["system"], arguments.get("parameters", {}))
+    system = SYSTEMS.make(arguments["system"])
     rng = generator(arguments["seed"], "labels", "run", str(arguments["fold"]))
     fit_system(system, features[~held], labels[~held].astype(np.str_), rng)
     predicted = np.asarray(system.predict(features[held]))

@@ -8,10 +8,8 @@ both sides (:func:`with_ids`). Ids, labels and groups are text:
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -73,9 +71,19 @@ def with_ids(options: ScoreOptions) -> ScoreOptions:
     Labels alone are a list, a series, an array or a tensor, one label per row, on both sides in the same order.
     """
     if not is_column(options.truth):
+        if isinstance(options.truth, (Set, Iterator)) or hasattr(options.truth, "tocsr"):
+            raise InputError(
+                f"truth: expected a path, a table, or one label per row, but got {type(options.truth).__name__}; give "
+                "labels as a list, an array or a series"
+            )
         return options
     truth = to_column(options.truth, "truth")
     given: Any = options.predictions
+    if len(given) == len(truth) > 1 and all(isinstance(item, (list, tuple)) for item in given):
+        raise InputError(
+            "predictions: expected one label per row, but got a list of lists; give a flat list (in NumPy: "
+            "labels.ravel()), or several systems by name: {'a': labels, 'b': labels}"
+        )
     if given and not any(is_column(item) or isinstance(item, Mapping) for item in given):
         given = (given,)  # a list of labels, which the option took for a list of systems
     named: list[tuple[str, Any]] = []
@@ -93,12 +101,18 @@ def with_ids(options: ScoreOptions) -> ScoreOptions:
         if len(column) != len(truth):
             raise InputError(
                 f"truth has {len(truth):,} labels and {name} {len(column):,}: expected as many, in the same order; "
-                f"give tables with the columns {ID} and {LABEL} where some are missing"
+                f"{_nested(truth, column) or f'give tables with the columns {ID} and {LABEL} where some are missing'}"
             )
         _same_order(options.truth, labels, name)
         tables[name] = {ID: range(len(column)), LABEL: column}
     both: Any = {"truth": {ID: range(len(truth)), LABEL: truth}, "predictions": (tables,)}
     return replace(options, **both)
+
+
+def _nested(*columns: Any) -> str:
+    """Return what to do where a column is one list inside a list; nothing where none is."""
+    nested = any(len(column) == 1 and pa.types.is_list(column.type) for column in columns)
+    return "one side is a list that holds one list: give the inner list, one label per row" if nested else ""
 
 
 def _same_order(truth: Any, labels: Any, name: str) -> None:
@@ -144,10 +158,15 @@ def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Ali
     table = table_of(source.content, text=(ID, LABEL), name=source.name)
     _need(table, source, (ID, LABEL))
     note_columns(source.where, table, (ID, LABEL))
+    table = _answered(table, options)
     ids = _filled(table, source, ID)
     labels = _label_cells(table, source, options.separator)
-    if pa.types.is_list(labels.type) != pa.types.is_list(truth.labels.type):
-        raise InputError(f"{source.where}: truth and predictions must both be single labels or both be sets of labels")
+    sets = pa.types.is_list(labels.type)
+    if sets != pa.types.is_list(truth.labels.type):
+        raise InputError(
+            f"{source.where}: truth and predictions must both be single labels or both be sets of labels; "
+            f"{'predictions have' if sets else 'the truth has'} a list in each row"
+        )
     row, extra = _places(ids, truth.ids, source)
     if len(extra) and options.extra == "error":
         raise InputError(
@@ -164,6 +183,14 @@ def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Ali
     whole = len(row) == len(ids) and np.array_equal(row, np.arange(len(row)))
     aligned = labels if whole else labels.take(pa.array(row, mask=~given))
     return Aligned(source, aligned, given, len(missing), len(extra))
+
+
+def _answered(table: pa.Table, options: ScoreOptions) -> pa.Table:
+    """Return the rows that hold a label, where missing answers are allowed: an empty or masked one is none."""
+    labels = table.column(LABEL)
+    if options.missing == "error" or options.separator or not labels.null_count or pa.types.is_list(labels.type):
+        return table
+    return table.filter(pc.is_valid(labels))
 
 
 def _places(ids: pa.Array, wanted: pa.Array, source: Source) -> tuple[Array, pa.Array]:
@@ -197,21 +224,6 @@ def sets_of(labels: pa.Array) -> LabelSets:
     return LabelSets(members, items.classes)
 
 
-def describe(source: Source) -> dict[str, Any]:
-    """Return what the manifest records of an input."""
-    from gnomon.runs.seal import hash_file
-
-    if not isinstance(source.content, (str, os.PathLike)):
-        return {"name": source.name, "path": None, "bytes": None, "sha256": None}
-    path = Path(source.content)
-    return {
-        "name": source.name,
-        "path": os.fspath(path),
-        "bytes": path.stat().st_size,
-        "sha256": hash_file(path),
-    }
-
-
 def _need(table: pa.Table, source: Source, names: Sequence[str]) -> None:
     lacking = [name for name in names if name not in table.column_names]
     if lacking:
@@ -232,7 +244,12 @@ def _filled(table: pa.Table, source: Source, name: str) -> pa.Array:
         rows = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
         shown = _ids_of(table, rows) if name != ID else [int(row) + 1 for row in rows[:5]]
         what = "data rows" if name == ID else "ids"
-        raise InputError(f"{source.where}: empty {name!r} for {what} {some(shown, len(rows))}; fill in every row")
+        wanted = (
+            "fill in every row"
+            if name != LABEL or source.name == "truth"
+            else ("fill in every row, or choose --missing wrong or --missing skip")
+        )
+        raise InputError(f"{source.where}: empty {name!r} for {what} {some(shown, len(rows))}; {wanted}")
     return column
 
 

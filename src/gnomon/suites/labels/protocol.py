@@ -11,6 +11,10 @@ from gnomon.measures import classification as single
 from gnomon.measures import multilabel as multi
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 
+FIRST_TABLE = ("macro_f1", "accuracy", "weighted_f1", "balanced_accuracy", "kappa")
+"""The metrics that the first table shows unless ``--metrics`` names others."""
+FIRST_TABLE_OF_SETS = ("micro_f1", "macro_f1", "exact_match", "micro_precision", "micro_recall")
+"""The same where a row has a set of labels."""
 MAX_PER_CLASS = 500
 """Above this many classes no per-class scores are derived."""
 

@@ -14,21 +14,24 @@ import pyarrow.parquet as pq
 
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
-from gnomon.core.loading import is_foreign
 from gnomon.core.partition import ALL, TRAIN
 from gnomon.core.samples import Samples
-from gnomon.core.systems import Spec, split
+from gnomon.core.systems import Spec
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
+from gnomon.engine.planner import Planner
+from gnomon.engine.scoring import Chunk
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.unread import note
+from gnomon.intake.writing import replacing
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.content import column_digest
 from gnomon.runs.run import INPUTS, Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.labels import cells, files, samples, scoring, systems
+from gnomon.suites.labels import cells, files, samples, scoring
 from gnomon.suites.labels.options import RunOptions, ScoreOptions
+from gnomon.suites.labels.systems import SYSTEMS
 
 
 def run(options: RunOptions) -> Job:
@@ -45,9 +48,7 @@ def run(options: RunOptions) -> Job:
     truth = files.read_truth(asked)
     features = cells.feature_columns(options)
     note(truth.source.where, {name: rows for name, rows in truth.unused.items() if name not in features})
-    chosen = {spec.text: spec for spec in map(systems.checked, split(options.systems))}
-    if not chosen:
-        raise InputError("no system given: --systems NAME, package.module:Class or file.py:Class")
+    chosen = SYSTEMS.parse(options.systems)
     _fed(chosen, features, truth, asked)
     folds = cells.place(truth.groups, options.folds, options.seed, options, asked.group)
     dealt = options.part in (ALL, TRAIN)
@@ -55,9 +56,10 @@ def run(options: RunOptions) -> Job:
     split_up = samples.of(truth, folds, features, options, None if dealt else cells.HELD)
     truth = truth.take(folds != cells.OUT if dealt else folds == cells.HELD)
     path = _stored_truth(options)
-    data = Node(
+    planner = Planner(options, SYSTEMS)
+    data = planner.artefact(
         "data",
-        "gnomon.suites.labels.cells:prepare",
+        cells.prepare,
         {
             "sha256": hash_file(path),
             "group": asked.group,
@@ -66,11 +68,12 @@ def run(options: RunOptions) -> Job:
             "seed": options.seed,
             **_part(options),
         },
-        kind="artefact",
         context={"truth": os.fspath(path)},
     )
     tasks = {n: f"fold {n}" for n in range(options.folds)} if dealt else {cells.HELD: f"part {options.part}"}
-    plan = Plan(_cell(spec, fold, task, data, options) for spec in chosen.values() for fold, task in tasks.items())
+    plan = Plan(
+        _cell(planner, spec, fold, task, data, options) for spec in chosen.values() for fold, task in tasks.items()
+    )
     given = _inputs(options, features)
     return Job(
         plan,
@@ -81,7 +84,7 @@ def run(options: RunOptions) -> Job:
 
 def _fed(chosen: Mapping[str, Spec], features: list[str], truth: files.Truth, asked: ScoreOptions) -> None:
     """Refuse systems that learn from features where there are none; trivial baselines need none."""
-    hungry = [] if features else [spec.text for spec in chosen.values() if not systems.trivial(spec.name)]
+    hungry = [] if features else [spec.text for spec in chosen.values() if not SYSTEMS.declares(spec, "trivial")]
     if hungry:
         rest = f" (not numeric: {some(truth.unused)})" if truth.unused else ""
         raise InputError(
@@ -106,21 +109,14 @@ def _part(options: RunOptions) -> dict[str, Any]:
     return {} if options.part == ALL else {"part": chosen}
 
 
-def _cell(spec: Spec, fold: int, task: str, data: Node, options: RunOptions) -> Node:
-    arguments = {"identity": systems.identity(spec.name), "fold": fold, "seed": options.seed}
-    arguments |= {"parameters": dict(spec.parameters)} if spec.parameters else {}
-    labels = {"system": spec.text, "task": task, "seed": str(options.seed)}
-    name = f"{spec} {task}"
-    function = "gnomon.suites.labels.cells:fold"
-    return Node(
-        name,
-        function,
-        arguments,
-        {"data": data},
-        labels=labels,
-        context={"system": spec.name},
-        limits=options.limits(),
-        foreign=is_foreign(spec.name, systems.BUILTIN),
+def _cell(planner: Planner, spec: Spec, fold: int, task: str, data: Node, options: RunOptions) -> Node:
+    return planner.cell(
+        f"{spec} {task}",
+        cells.fold,
+        {"fold": fold, "seed": options.seed},
+        spec=spec,
+        needs={"data": data},
+        labels={"task": task, "seed": str(options.seed)},
     )
 
 
@@ -139,9 +135,8 @@ def _stored_truth(options: RunOptions) -> Path:
     content = sink.getvalue().to_pybytes()
     path = folder / f"{hashlib.sha256(content).hexdigest()[:24]}.parquet"
     if not path.is_file():
-        draft = path.with_suffix(f".{os.getpid()}.draft")
-        draft.write_bytes(content)
-        draft.replace(path)
+        with replacing(path) as file:
+            file.write(content)
     return path
 
 
@@ -167,7 +162,7 @@ def _audited(
     evaluations: list[Evaluation], chosen: Mapping[str, Spec], split_up: Samples, given: str
 ) -> list[Evaluation]:
     """Add what an audit needs: the rows that were fitted on and tested on, and which systems are trivial."""
-    trivial = [systems.trivial(spec.name) for spec in chosen.values()]
+    trivial = [SYSTEMS.declares(spec, "trivial") for spec in chosen.values()]
     return [
         replace(
             evaluation,
@@ -189,8 +184,8 @@ def _evaluation(
 ) -> Evaluation:
     parts = [pq.read_table(path / "labels.parquet") for path in outcome.done.values()]
     none = pa.table({"id": pa.array([], pa.string()), "label": pa.array([], pa.string())})
-    aligned = files.read_predictions(Source(spec.text, pa.concat_tables([none, *parts])), truth, asked)
-    evaluation = scoring.evaluate(truth, aligned, asked)
+    source = Source(spec.text, pa.concat_tables([none, *parts]))
+    (evaluation,) = scoring.SCORER.score_whole(source.name, source.where, Chunk("", truth, source), asked)
     return replace(
         evaluation,
         coverage={**evaluation.coverage, "complete": outcome.complete, "cells": outcome.coverage()},
@@ -200,9 +195,7 @@ def _evaluation(
             "group": asked.group,
             "features": scheme["features"],
             "store": os.fspath(options.store_folder()),
-            "system": spec.text,
-            "parameters": dict(spec.parameters),
-            "system_source": systems.identity(spec.name),
+            **SYSTEMS.record(spec),
         },
         inputs=evaluation.inputs[:1],
         findings=tuple(f for f in evaluation.findings if f.id != "missing-predictions"),

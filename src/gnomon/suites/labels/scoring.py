@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,54 +21,133 @@ from gnomon.core.measure import Measure
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.intake import shards, tables
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.unread import note, reading_for
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
-from gnomon.runs.alignment import LACKING
+from gnomon.runs.alignment import LACKING, LEFT_OUT, fingerprint_left_out, merge_left_out
 from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
+from gnomon.runs.provenance import describe_input
 from gnomon.runs.run import Evaluation
-from gnomon.suites.labels import files
+from gnomon.suites.labels import codes, files
 from gnomon.suites.labels.options import ScoreOptions
 from gnomon.suites.labels.protocol import protocol
 
 ONE_GROUP = "(all rows)"
+SUFFIXES = (codes.CODES, *tables.SUFFIXES)
+COUNTED = ("truth", "predicted", "count")
+ROWS = ("truth", "scored", "missing", "extra")
+"""What is counted of rows."""
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
-    """Score every given system against the truth; folders of shards are scored shard by shard."""
+    """Score every given system against the truth."""
     options = files.with_ids(options)
-    if is_folder(options.truth):
-        from gnomon.suites.labels import shards
-
-        return shards.score(options)
     sources = systems(options.predictions, files.ID)
+    if is_folder(options.truth):
+        return _score_shards(sources, options)
     refuse_folders(source.content for source in sources)
     truth = files.read_truth(options)
     note(truth.source.where, truth.unused)
-    aligned = []
+    return SCORER.score((System(source.name, source.where, [Chunk("", truth, source)]) for source in sources), options)
+
+
+def _score_shards(sources: Sequence[Source], options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score folders: shards are tables, or arrays of codes (:mod:`gnomon.suites.labels.codes`).
+
+    Of a shard without predictions that is left out (``--missing skip``) the truth is read all the same: its classes are
+    among those of the truth, as where all rows are in one file. A shard in which there are no rows holds nothing.
+    """
+    truth = shards.listed(options.truth, SUFFIXES)
+    plain = [path.name for path in truth.values() if not codes.is_coded(path)]
+    coded = not plain
+    if plain and len(plain) < len(truth):
+        raise InputError(f"{options.truth}: arrays of codes beside tables ({some(plain)}): keep one kind")
+    if coded and (options.slice or options.group or options.separator):
+        raise InputError("arrays of codes have no columns: give tables for --slice, --group and --separator")
+    given = {"names": codes.read_names(Path(options.truth))} if coded else {}
+    others, found = shards.others(options.truth, SUFFIXES, (codes.NAMES,)), []
     for source in sources:
-        with reading_for(source.name):
-            aligned.append(files.read_predictions(source, truth, options))
-    for predictions in aligned:
-        if not predictions.given.any():
-            raise InputError(f"{predictions.source.where}: no id of the truth has a prediction: nothing can be scored")
-    return [evaluate(truth, predictions, options) for predictions in aligned]
+        if not is_folder(source.content):
+            raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
+        own = shards.listed(source.content, SUFFIXES)
+        pairs = shards.paired(truth, own, source.where, missing=options.missing, extra=options.extra)
+        beside = shards.others(source.content, SUFFIXES, (codes.NAMES,))
+        chunks = [Chunk(*pair, given) for pair in pairs]
+        found.append(System(source.name, source.where, chunks, [*others, *beside]))
+    return SCORER.score(found, options, threaded=coded)
 
 
-def evaluate(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Evaluation:
-    """Tally one system's aligned predictions; cases without a scored row are no cases of the run."""
+def tally(chunk: Chunk, options: ScoreOptions) -> Part:
+    """Read and align one chunk, and tally it."""
+    if "names" in chunk.given:
+        return codes.tally_codes(chunk, options)
+    if isinstance(chunk.truth, files.Truth):
+        truth, source = chunk.truth, chunk.predictions
+    else:
+        truth = files.read_truth(replace(options, truth=chunk.truth), empty=True)
+        note(truth.source.where, truth.unused)
+        empty = pa.table({files.ID: pa.array([], pa.string()), files.LABEL: pa.array([], truth.labels.type)})
+        source = Source(chunk.name, empty if chunk.predictions is None else chunk.predictions)
+    with reading_for(chunk.reader):
+        predictions = files.read_predictions(source, truth, options)
     part = tallied(truth, predictions, options)
-    made = evaluation(part, part.facts, truth.source, predictions.source, options)
-    return replace(
-        made,
-        data=str(part.facts["truth"]),
-        inputs=(files.describe(truth.source), files.describe(predictions.source)),
-        table=scored(truth, predictions),
-    )
+    if chunk.name and not len(truth):  # whether it would hold labels or sets of them cannot be told
+        part = replace(part, tallies={}, ledgers={})
+    return replace(part, ids=truth.ids, table=scored(truth, predictions))
+
+
+def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
+    """Put together what the chunks of one system left."""
+    whole, every = partials.gather(COUNTED), partials.every
+    filled = {name: facts for name, facts in every.items() if facts["rows"]["truth"]} or every
+    _check_groups({name: facts for name, facts in filled.items() if name in partials.facts}, str(options.truth))
+    if not any(facts["coded"] for facts in every.values()):
+        partials.check_ids(lambda path: files.read_truth(replace(options, truth=path), empty=True).ids)
+    rows = {name: sum(facts["rows"][name] for facts in every.values()) for name in ROWS}
+    where, first = partials.system.where, next(iter(filled.values()))
+    if rows["missing"] == rows["truth"] and options.predictions:  # of a system that was fitted here, cells say why
+        raise InputError(f"{where}: no id of the truth has a prediction: nothing can be scored")
+    lacking = Counter[str]()
+    for facts in every.values() if partials.complete else ():
+        lacking.update(facts[LACKING])
+    known = {
+        **{key: first[key] for key in ("sets", "grouped")},
+        **{key: _union([facts[key] for facts in every.values()]) for key in ("true_classes", "predicted_classes")},
+        "rows": rows,
+        LACKING: dict(lacking),
+        LEFT_OUT: merge_left_out({name: facts[LEFT_OUT] for name, facts in every.items()}),
+    }
+    truth, source = Source("truth", options.truth), Source(partials.system.name, where)
+    inputs: tuple[Mapping[str, Any], ...] = ()
+    if partials.is_whole:
+        source = partials.system.chunks[0].predictions
+        inputs = describe_input(truth), describe_input(source)
+    made = evaluation(whole, known, truth, source, options)
+    coverage = partials.coverage(made.coverage, options.missing)
+    return [replace(made, data=partials.data(), inputs=inputs, table=partials.table(), coverage=coverage)]
+
+
+SETTINGS = ("group", "slice", "missing", "extra", "separator")
+SCORER = Scorer(tally, finish, SETTINGS)
+
+
+def _check_groups(facts: Mapping[str, Mapping[str, Any]], where: str) -> None:
+    grouped = {own["grouped"]: name for name, own in facts.items()}
+    if len(grouped) > 1:
+        raise InputError(
+            f"{where}: shard {grouped[True]!r} has a column {files.GROUP!r} and {grouped[False]!r} has none; "
+            "give it in all of them, or in none"
+        )
+
+
+def _union(lists: Sequence[Sequence[str]]) -> list[str]:
+    return sorted({name for names in lists for name in names}, key=natural_key)
 
 
 def scored(truth: files.Truth, predictions: files.Aligned) -> pa.Table:
@@ -88,7 +169,8 @@ def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOption
         "true_classes": true_classes,
         "predicted_classes": predicted_classes,
         "grouped": truth.groups is not None,
-        "truth": column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
+        "coded": False,
+        TRUTH: column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
         "rows": {
             "truth": len(truth),
             "scored": int(kept.sum()),
@@ -96,6 +178,7 @@ def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOption
             "extra": predictions.extra,
         },
         LACKING: {every.ids[place]: int(lost[place]) for place in np.flatnonzero(lost).tolist()},
+        LEFT_OUT: fingerprint_left_out(truth.ids.filter(pa.array(~kept)), of[~kept], every.ids),
     }
     return Part(roster, tallies, ledgers, facts)
 
@@ -128,7 +211,7 @@ def evaluation(
         coverage={
             "complete": rows["scored"] == rows["truth"],
             "rows": dict(rows),
-            **({LACKING: dict(facts[LACKING])} if facts[LACKING] else {}),
+            **{name: dict(facts[name]) for name in (LACKING, LEFT_OUT) if facts[name]},
             "policy": {"missing": options.missing, "extra": options.extra},
         },
         audit=Audit(made=("degenerate-targets",)),

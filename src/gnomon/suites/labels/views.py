@@ -6,35 +6,32 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Column, Table, View
 from gnomon.measures.classification import ClassF1
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
-
-SHOWN = 5
-"""How many measures stand in the first table."""
-LARGEST_MATRIX = 200
-"""Above this many classes no confusion matrix is shown."""
+from gnomon.suites.labels.protocol import FIRST_TABLE, FIRST_TABLE_OF_SETS
 
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     sets = runs[0].manifest["protocol"]["settings"]["labels"] == "sets"
-    names = [measure.name for measure in runs[0].measures[:SHOWN]]
+    names = FIRST_TABLE_OF_SETS if sets else FIRST_TABLE
     board = common.leaderboard(runs, names)
     board = replace(board, notes=(class_set(runs[0]), *board.notes))
     shown: list[Table | View | None] = [board, common.by_slice(runs, names[:2])]
     if not sets:
-        shown.append(per_class(runs[0]) if len(runs) == 1 else class_f1(runs))
-        shown += [confusion(run) for run in common.ranked(runs)]
+        shown.append(by_class(runs))
+        shown += [
+            common.confusion(run.ledgers.get("confusion"), name="confusion", title=f"labels: confusion of {run.system}")
+            for run in common.ranked(runs)
+        ]
     return [item for item in shown if item is not None]
 
 
 def class_set(run: Run) -> str:
     """Say over which classes averages are taken, and what 0/0 counts as."""
-    first: Any = run.measures[0]
+    first: Any = next(measure for measure in run.measures if hasattr(measure, "classes"))
     names = {"union": "the union of true and predicted classes", "present": "the classes that occur in truth"}
     over = (
         names.get(first.classes) if isinstance(first.classes, str) else f"the listed classes {', '.join(first.classes)}"
@@ -43,63 +40,33 @@ def class_set(run: Run) -> str:
     return f"averages over {over}; 0/0 {policy}"
 
 
-def per_class(run: Run) -> Table:
-    """One row per true class of one system."""
-    kinds = ("f1", "precision", "recall")
-    rows = []
-    for label in _classes(run):
-        scores = {kind: run.find(f"{kind}[{label}]") for kind in kinds}
-        f1 = scores["f1"]
-        rows.append(
-            {
-                "class": Cell(label),
-                "support": Cell(f1.n if f1 else 0),
-                **{kind: common.cell(score) for kind, score in scores.items()},
-            }
-        )
-    columns = (
-        Column("class", "class"),
-        Column("support", "true rows", "count"),
-        *(Column(kind, "F1" if kind == "f1" else kind, "score", direction="up") for kind in kinds),
-    )
-    notes = common.interval_notes(run, (run.find(f"{kind}[{label}]") for kind in kinds for label in _classes(run)))
-    return Table("per_class", f"labels: {run.system} by class", columns, tuple(rows), notes)
-
-
-def class_f1(runs: Sequence[Run]) -> Table:
-    """F1 of every true class, a column per system."""
+def by_class(runs: Sequence[Run]) -> Table:
+    """Scores of every true class: of one system F1, precision and recall, of several F1 alone."""
     ordered = common.ranked(runs)
-    rows = []
-    for label in _classes(ordered[0]):
-        scores = {run.system: run.find(f"f1[{label}]") for run in ordered}
-        first = scores[ordered[0].system]
-        cells = {f"system:{name}": common.cell(score) for name, score in scores.items()}
-        rows.append({"class": Cell(label), "support": Cell(first.n if first else 0), **cells})
-    columns = (
-        Column("class", "class"),
-        Column("support", "true rows", "count"),
-        *(Column(f"system:{run.system}", f"F1 {run.system}", "score", direction="up") for run in ordered),
-    )
-    shown = (run.find(f"f1[{label}]") for run in ordered for label in _classes(run))
-    notes = common.interval_notes(ordered[0], shown)
-    return Table("per_class", "labels: F1 by class", columns, tuple(rows), notes)
+    kinds = {"f1": "F1", "precision": "precision", "recall": "recall"} if len(runs) == 1 else {"f1": "F1"}
+    shown = [
+        common.ByLabel(Column(kind, title, "score", direction="up"), f"{kind}[{{}}]".format)
+        for kind, title in kinds.items()
+    ]
+    title = f"labels: {runs[0].system} by class" if len(runs) == 1 else "labels: F1 by class"
+    table = common.by_label(ordered, _classes(ordered[0]), shown, name="per_class", title=title, support="true rows")
+    return replace(table, notes=(*table.notes, *_missing_notes(ordered)))
 
 
-def confusion(run: Run) -> View | None:
-    """The confusion matrix of a run as a view; ``(none)`` is the column of missing predictions."""
-    ledger = run.ledgers.get("confusion")
-    if ledger is None or len(ledger.labels["truth"]) > LARGEST_MATRIX:
-        return None
-    labels = ledger.labels["truth"]
-    counts = np.zeros((len(labels), len(labels) + 1), dtype=np.int64)
-    np.add.at(counts, (ledger.columns["truth"], ledger.columns["predicted"]), ledger.columns["count"])
-    missing = bool(counts[:, -1].any())
-    data = {
-        "labels": list(labels),
-        "predicted": [*labels, *(["(none)"] if missing else [])],
-        "counts": (counts if missing else counts[:, :-1]).tolist(),
-    }
-    return View("confusion", f"labels: confusion of {run.system}", "matrix", data)
+def _missing_notes(runs: Sequence[Run]) -> list[str]:
+    """Say how missing answers that count as wrong enter the row of a class."""
+    counted = [
+        run
+        for run in runs
+        if run.coverage.get("policy", {}).get("missing") == "wrong" and run.coverage["rows"]["missing"]
+    ]
+    if not counted:
+        return []
+    whose = "" if len(counted) == len(runs) else f" of {', '.join(run.system for run in counted)}"
+    return [
+        f"missing answers{whose}: every row is the worst case of its class by itself, as if all of them named that "
+        "class; the average shares them out, so that it can be above the rows"
+    ]
 
 
 def _classes(run: Run) -> list[str]:

@@ -21,7 +21,9 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,18 +33,17 @@ from gnomon.core.tallies import Array
 from gnomon.numerics import rigid
 from gnomon.numerics.procrustes import Aligned
 from gnomon.runs import exhibits
-from gnomon.runs.exhibits import Exhibit
+from gnomon.runs.exhibits import Exhibit, Worst
 from gnomon.runs.run import Run
+from gnomon.simulation.body import SMPL
 from gnomon.suites.skeleton.projection import Block
 from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
-from gnomon.suites.skeleton.simulation.body import INDEX, NAMES, PARENTS
 
 LENGTH, STRIDE = 300, 150
 SAMPLES = 20_000
 MM = 1000.0
 FITS = 1.5
 """The bones of SMPL fit where they are together at most so many times as long as the shortest tree."""
-SMPL = tuple((joint, parent) for joint, parent in enumerate(PARENTS) if parent >= 0)
 PART = " samples "
 
 MOST_BONES = 4
@@ -51,10 +52,11 @@ MOST_BONES = 4
 
 @dataclass(frozen=True)
 class Clip:
-    """Samples of one sequence, by frame: rows of the file, and what was scored of those that were kept."""
+    """Samples of one sequence, by frame, and what was scored of those that were kept."""
 
     case: str
-    rows: Array
+    frames: Array
+    """Their numbers, or ``NO_FRAME``."""
     truth: Array
     prediction: Array
     errors: Array
@@ -63,94 +65,138 @@ class Clip:
     """The worst mean error of a sample, in metres."""
 
 
-class Keeper:
-    """Holds the worst clips so far."""
+@dataclass(frozen=True)
+class Places:
+    """Where samples lie in their sequences, by frame."""
 
-    def __init__(self, most: int, sequences: Sequences, cases: Sequence[str]) -> None:
-        self.most, self.sequences, self.cases = most, sequences, cases
-        self.windows = 0
-        self._kept: list[Clip] = []
-        if most:
-            order = sequences.order()
-            self._order, self._starts = order, np.searchsorted(sequences.codes[order], np.arange(len(cases) + 1))
-            self._place = np.empty(len(order), dtype=np.int64)
-            self._place[order] = np.arange(len(order))
+    sequences: Sequences
+    cases: Sequence[str]
+    """The names of the sequences."""
 
-    def offer(self, block: Block, found: Aligned) -> None:
-        """Take the worst windows of a block of whole sequences."""
-        if not self.most or not len(block.rows):
-            return
-        errors = found.sums["none"] / found.count
-        chosen = self._chosen(block, errors)
-        if len(self._kept) == self.most:
-            chosen = [item for item in chosen if item[0] >= self._kept[-1].badness]
-        self._kept += [self._clip(bad, code, start, block, found) for bad, code, start in chosen]
-        self._kept.sort(key=lambda clip: (-clip.badness, clip.case))
-        sizes = np.cumsum([len(clip.rows) for clip in self._kept])
-        del self._kept[min(self.most, max(1, int(np.searchsorted(sizes, SAMPLES, side="right")))) :]
+    @cached_property
+    def starts(self) -> Array:
+        """Where every sequence begins in the order of all samples, and where the last one ends."""
+        return np.searchsorted(self.sequences.codes[self.sequences.order()], np.arange(len(self.cases) + 1))
 
-    def _chosen(self, block: Block, errors: Array) -> list[tuple[float, int, int]]:
-        """Return the worst windows of a block: badness, sequence and first sample in it, the worst first."""
-        inside = self._place[block.rows] - self._starts[block.codes]
-        windows = _window(inside, np.diff(self._starts)[block.codes])
-        order = np.lexsort((inside, -errors, windows, block.codes))
-        keys = np.stack([block.codes[order], windows[order]])
-        edges = np.append(np.flatnonzero((np.diff(keys, axis=1, prepend=-1) != 0).any(axis=0)), len(order))
-        self.windows += len(edges) - 1
-        waiting = [(-float(errors[order[edge]]), int(edge), int(end)) for edge, end in itertools.pairwise(edges)]
-        heapq.heapify(waiting)
-        taken: dict[int, list[int]] = {}
-        out: list[tuple[float, int, int]] = []
-        while waiting and len(out) < self.most:
-            bad, edge, end = heapq.heappop(waiting)
-            code, start = int(block.codes[order[edge]]), int(windows[order[edge]]) * STRIDE
-            others = taken.setdefault(code, [])
-            left = [row for row in range(edge, end) if not _held(int(inside[order[row]]), others)]
-            if left and left[0] == edge:
-                others.append(start)
-                out.append((-bad, code, start))
-            elif left:  # its next worst sample that no clip holds has to wait for its turn
-                heapq.heappush(waiting, (-float(errors[order[left[0]]]), left[0], end))
-        return out
+    @cached_property
+    def inside(self) -> Array:
+        """The place of every sample in its sequence."""
+        order = self.sequences.order()
+        places = np.empty(len(order), dtype=np.int64)
+        places[order] = np.arange(len(order))
+        return np.asarray(places - self.starts[self.sequences.codes])
 
-    def _clip(self, bad: float, code: int, start: int, block: Block, found: Aligned) -> Clip:
-        size = int(self._starts[code + 1] - self._starts[code])
+    def size(self, code: int) -> int:
+        """Return how many samples a sequence has."""
+        return int(self.starts[code + 1] - self.starts[code])
+
+
+def offer_clips(worst: Worst[Clip], places: Places, block: Block, found: Aligned) -> int:
+    """Offer the worst windows of a block of whole sequences; return how many windows it has."""
+    if not worst.most or not len(block.rows):
+        return 0
+    chosen, count = _choose_windows(places, block, found.sums["none"] / found.count, worst.most)
+    for badness, code, start in chosen:
+        size = places.size(code)
         end = min(start + LENGTH, size)
-        rows = self._order[self._starts[code] + start : self._starts[code] + end]
-        inside = self._place[block.rows] - self._starts[code]
-        own = np.flatnonzero((block.codes == code) & (inside >= start) & (inside < end))
-        places = inside[own] - start
-        case = self.cases[code]
+        case = places.cases[code]
         name = case if (start, end) == (0, size) else f"{case}{PART}{start + 1}-{end}"
-        shape = len(rows), block.truth.shape[1]
-        sides = [np.full((*shape, 3), np.nan, dtype=np.float32) for _ in range(2)]
-        errors = np.full(shape, np.nan)
-        for side, joints in zip(sides, (block.truth, block.prediction), strict=True):
-            side[places] = joints[own]
-        errors[places] = found.errors["none"][own]
-        return Clip(name, rows, sides[0], sides[1], errors, bad)
+        worst.offer(name, badness, partial(_cut, name, badness, code, (start, end), places, block, found), end - start)
+    return count
 
-    def files(self, joints: Sequence[str], bones: Sequence[tuple[int, int]]) -> dict[str, bytes]:
-        """Return the file of the run directory; none where nothing is to be kept."""
-        if not self.most:
-            return {}
-        shape = _shape([clip.truth for clip in self._kept], joints, bones) if self._kept else {}
-        return {exhibits.NAME: exhibits.pack([self._exhibit(clip, shape) for clip in self._kept], self.windows)}
 
-    def _exhibit(self, clip: Clip, shape: Mapping[str, Any]) -> Exhibit:
-        frames = self.sequences.frames[clip.rows]
-        numbered = bool((frames != NO_FRAME).all() and frames.max(initial=0) <= np.iinfo(np.int32).max)
-        kept = ~np.isnan(clip.errors).any(axis=1)
-        errors = MM * clip.errors
-        arrays = {
-            "frames": (frames if numbered else np.arange(len(frames))).astype(np.int32),
-            "truth": clip.truth,
-            "prediction": clip.prediction,
-            "joint_error": errors.astype(np.float32),
-        }
-        mean = float(errors[kept].mean()) if kept.any() else None
-        note = f"worst {MM * clip.badness:.1f} mm, mean {mean:.1f} mm of {int(kept.sum()):,} samples"
-        return Exhibit(clip.case, {**shape, "mean_mm": mean}, arrays, clip.badness, note)
+def _choose_windows(places: Places, block: Block, errors: Array, most: int) -> tuple[list[tuple[float, int, int]], int]:
+    """Return the worst windows of a block (badness, sequence, first sample in it; the worst first) and their number."""
+    inside = places.inside[block.rows]
+    windows = _window(inside, np.diff(places.starts)[block.codes])
+    order = np.lexsort((inside, -errors, windows, block.codes))
+    keys = np.stack([block.codes[order], windows[order]])
+    edges = np.append(np.flatnonzero((np.diff(keys, axis=1, prepend=-1) != 0).any(axis=0)), len(order))
+    waiting = [(-float(errors[order[edge]]), int(edge), int(end)) for edge, end in itertools.pairwise(edges)]
+    heapq.heapify(waiting)
+    taken: dict[int, list[int]] = {}
+    out: list[tuple[float, int, int]] = []
+    while waiting and len(out) < most:
+        bad, edge, end = heapq.heappop(waiting)
+        code, start = int(block.codes[order[edge]]), int(windows[order[edge]]) * STRIDE
+        others = taken.setdefault(code, [])
+        left = [row for row in range(edge, end) if not _held(int(inside[order[row]]), others)]
+        if left and left[0] == edge:
+            others.append(start)
+            out.append((-bad, code, start))
+        elif left:  # its next worst sample that no clip holds has to wait for its turn
+            heapq.heappush(waiting, (-float(errors[order[left[0]]]), left[0], end))
+    return out, len(edges) - 1
+
+
+def _cut(
+    name: str, badness: float, code: int, ends: tuple[int, int], places: Places, block: Block, found: Aligned
+) -> Clip:
+    """Cut a clip out of a block: the samples of a sequence from one place in it to another."""
+    start, end = ends
+    inside = places.inside[block.rows]
+    own = np.flatnonzero((block.codes == code) & (inside >= start) & (inside < end))
+    shape = end - start, block.truth.shape[1]
+    sides = [np.full((*shape, 3), np.nan, dtype=np.float32) for _ in range(2)]
+    errors = np.full(shape, np.nan)
+    for side, joints in zip(sides, (block.truth, block.prediction), strict=True):
+        side[inside[own] - start] = joints[own]
+    errors[inside[own] - start] = found.errors["none"][own]
+    rows = places.sequences.order()[places.starts[code] + start : places.starts[code] + end]
+    return Clip(name, places.sequences.frames[rows], sides[0], sides[1], errors, badness)
+
+
+def pack_clips(
+    clips: Sequence[Clip], of: int, joints: Sequence[str], bones: Sequence[tuple[int, int]]
+) -> dict[str, bytes]:
+    """Return the file that holds clips, of so many windows; none where nothing is kept."""
+    shape = _shape([clip.truth for clip in clips], joints, bones) if clips else {}
+    return exhibits.files_of([_make_exhibit(clip, shape) for clip in clips], of)
+
+
+def _make_exhibit(clip: Clip, shape: Mapping[str, Any]) -> Exhibit:
+    frames = clip.frames
+    numbered = bool((frames != NO_FRAME).all() and frames.max(initial=0) <= np.iinfo(np.int32).max)
+    kept = ~np.isnan(clip.errors).any(axis=1)
+    errors = MM * clip.errors
+    arrays = {
+        "frames": (frames if numbered else np.arange(len(frames))).astype(np.int32),
+        "truth": clip.truth,
+        "prediction": clip.prediction,
+        "joint_error": errors.astype(np.float32),
+    }
+    mean = float(errors[kept].mean()) if kept.any() else None
+    note = f"worst {MM * clip.badness:.1f} mm, mean {mean:.1f} mm of {int(kept.sum()):,} samples"
+    return Exhibit(clip.case, {**shape, "mean_mm": mean}, arrays, clip.badness, note)
+
+
+def merge_clips(folders: Sequence[tuple[Path, Mapping[str, str]]], most: int) -> dict[str, bytes]:
+    """Return the file of the worst clips of all shards.
+
+    Parameters
+    ----------
+    folders
+        Where the file of each shard is, and what its sequences are called where all shards are known.
+    most
+        How many clips are kept.
+    """
+    listings = [exhibits.listed(folder) for folder, _ in folders]
+    named = [
+        (-entry.badness, _rename(entry.case, names), entry.case, folder)
+        for (folder, names), listing in zip(folders, listings, strict=True)
+        for entry in listing.entries
+    ]
+    worst = Worst[Exhibit](most, SAMPLES)
+    for _, name, case, folder in sorted(named)[:most]:
+        one = replace(exhibits.read(folder, case), case=name)
+        worst.offer(name, one.badness, lambda one=one: one, len(one.arrays["frames"]))  # type: ignore[misc]
+    return exhibits.files_of(worst.items, sum(listing.of for listing in listings))
+
+
+def _rename(case: str, names: Mapping[str, str]) -> str:
+    """Return the name of a clip of a sequence that is called otherwise."""
+    sequence, cut, rest = case.partition(PART)
+    return f"{names[sequence]}{cut}{rest}"
 
 
 def _held(place: int, starts: Sequence[int]) -> bool:
@@ -169,11 +215,11 @@ def _shape(truths: Sequence[Array], joints: Sequence[str], bones: Sequence[tuple
     truth = truth[np.isfinite(truth).all(axis=(1, 2))].astype(np.float64)
     apart = rigid.spans(truth)
     tree = shortest_tree(apart)
-    usual = len(joints) == len(NAMES) and _length(apart, SMPL) <= FITS * _length(apart, tree)
+    usual = len(joints) == len(SMPL.names) and _length(apart, SMPL.bones) <= FITS * _length(apart, tree)
     named = list(joints)
     if usual and named == [str(index) for index in range(len(named))]:
-        named = [f"{index} {name}" for index, name in enumerate(NAMES)]
-    chosen = bones or (SMPL if usual else tree)
+        named = [f"{index} {name}" for index, name in enumerate(SMPL.names)]
+    chosen = bones or (SMPL.bones if usual else tree)
     return {"joints": named, "bones": [list(bone) for bone in chosen], "up": _up(truth) if usual else None}
 
 
@@ -203,8 +249,8 @@ def shortest_tree(apart: Array) -> tuple[tuple[int, int], ...]:
 
 def _up(truth: Array) -> list[float] | None:
     """Return the mean direction from the ankles to the head, for joints in the order of SMPL."""
-    feet = (truth[:, INDEX["left_ankle"]] + truth[:, INDEX["right_ankle"]]) / 2
-    mean = (truth[:, INDEX["head"]] - feet).mean(axis=0)
+    feet = (truth[:, SMPL.index["left_ankle"]] + truth[:, SMPL.index["right_ankle"]]) / 2
+    mean = (truth[:, SMPL.index["head"]] - feet).mean(axis=0)
     length = float(np.linalg.norm(mean))
     return (mean / length).tolist() if length > 0 else None
 
@@ -217,7 +263,7 @@ def shown(runs: Sequence[Run], case: str) -> View:
     with exhibits.undamaged(name):
         _same(found, notes)
         data = _data(name, found)
-    if data["joints"] and data["joints"][0] == f"0 {NAMES[0]}":
+    if data["joints"] and data["joints"][0] == f"0 {SMPL.names[0]}":
         notes.append("joints are named by the order of SMPL, which their distances fit; --joint-names gives others")
     return View("motion", f"skeleton: {name}", "motion", data, tuple(notes))
 

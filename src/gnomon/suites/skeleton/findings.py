@@ -12,18 +12,16 @@ from typing import Any
 
 from gnomon.core.errors import some
 from gnomon.core.evidence import Finding
-from gnomon.core.ledgers import Ledger
 from gnomon.intake.faults import shown
 from gnomon.measures.plausibility import BODY_M
-from gnomon.measures.pose import LARGEST_EXTENT, LARGEST_RATIO
-from gnomon.suites.skeleton import spreads
+from gnomon.measures.pose import LARGEST_RATIO
 from gnomon.suites.skeleton.draws import DRAWS
-from gnomon.suites.skeleton.files import NO_REFERENCE
-from gnomon.suites.skeleton.poses import spread
-from gnomon.suites.skeleton.projection import Projector, Settings
-from gnomon.suites.skeleton.seen import EFFECT_M, EXTENTS, NAMED, Seen, asked, extents, see
-from gnomon.suites.skeleton.summaries import Tracker
+from gnomon.suites.skeleton.seen import EFFECT_M, EXTENTS, NAMED, Seen, asked
+from gnomon.suites.skeleton.settings import Settings
+from gnomon.suites.skeleton.spreads import Spreads
 
+LARGEST_EXTENT = 10.0
+"""Metres that nearly all predicted bodies measure at most."""
 MOVED_M = 0.001
 """Metres between the mean errors of two draws of reference frames that are worth a word."""
 
@@ -36,12 +34,7 @@ class Found:
     facts: dict[str, Any]
 
 
-def look(projector: Projector, tracker: Tracker, seed: int) -> Found:
-    """Look for everything in a file."""
-    return say(projector.settings, see(projector, tracker, seed), spreads.ledger(extents(projector)))
-
-
-def say(settings: Settings, seen: Seen, sizes: Ledger) -> Found:
+def say(settings: Settings, seen: Seen, sizes: Spreads) -> Found:
     """Say what was seen; ``sizes`` holds the distributions of :data:`gnomon.suites.skeleton.seen.EXTENTS`."""
     found = (
         _unusable(settings, seen),
@@ -143,8 +136,8 @@ def _row_order(seen: Seen) -> Finding | None:
     if seen.unordered:
         where = some(seen.unordered_in, seen.unordered, show=NAMED)
         told.append(
-            f"rows are not sorted by frame, or share a frame number, in {seen.unordered} of {seen.sequences} "
-            f"sequences: {where}"
+            f"in {seen.unordered} of {seen.sequences} sequences the first camera is not that of the first frame, or "
+            f"rows that decide share a frame number: {where} (unsorted ones with the same first camera do not count)"
         )
     if seen.unnumbered:
         where = some(seen.unnumbered_in, seen.unnumbered, show=NAMED)
@@ -176,14 +169,14 @@ def _apart(seen: Seen) -> Finding | None:
     return Finding("references-apart", "warning", "reference", evidence, "use --reference medoid or per_frame")
 
 
-def _units(sizes: Ledger) -> Finding | None:
+def _units(sizes: Spreads) -> Finding | None:
     """Say which extents of bodies are odd though their medians are not, or those of the prediction alone."""
-    found = {side: spreads.quantiles(*spreads.of(sizes, name), (0.5, 0.95)) for side, name in EXTENTS.items()}
+    found = {side: sizes.quantiles(name, (0.5, 0.95)) for side, name in EXTENTS.items()}
     if not all(found.values()):
         return None
     small, large = sorted(middle for middle, _ in found.values())
-    usual = large <= LARGEST_EXTENT and large < LARGEST_RATIO * max(small, 1e-12)
-    if usual and found["truth"][1] <= BODY_M[1]:
+    usual = BODY_M[0] <= small and large < LARGEST_RATIO * max(small, 1e-12)
+    if usual and found["truth"][1] <= BODY_M[1] and found["prediction"][1] <= LARGEST_EXTENT:
         return None
     text = "; ".join(f"{side} {middle:.4g} and {most:.4g}" for side, (middle, most) in found.items())
     evidence = f"median and 95th percentile of the extent of bodies, in metres: {text}; nothing was converted"
@@ -217,32 +210,14 @@ def find_nothing_kept(samples: Mapping[str, Any]) -> tuple[Finding, ...]:
     return (Finding("nothing-scored", "error", "samples", evidence, "correct these fields of the file"),)
 
 
-@dataclass(frozen=True)
-class Apart:
-    """How far cameras of one sequence differ at most, in metres and degrees by side, and how many samples have none."""
-
-    spread: Mapping[str, tuple[float, float]]
-    lost: int
-
-
-def apart(projector: Projector) -> Apart:
-    """Measure what the strict variant does about cameras."""
-    count = len(projector.sequences.named)
-    sides = {}
-    for side in ("pred", "gt"):
-        poses = projector.poses(side, projector.settings.target)
-        metres, degrees = spread(poses, projector.sequences.codes, count)
-        sides[side] = float(metres.max(initial=0)), float(degrees.max(initial=0))
-    return Apart(sides, int((projector.reasons == NO_REFERENCE).sum()))
-
-
-def differs(settings: Settings, found: Apart) -> list[str]:
+def say_differences(settings: Settings, seen: Seen) -> list[str]:
     """Say what the strict variant does otherwise than the published one, with what it is about in this file."""
     said = []
     if settings.reference == "per_frame":
+        spread = {"predicted": (seen.predicted_m, seen.predicted_degrees), "true": (seen.farthest[0], seen.degrees)}
         sides = [
-            f"{name} ones by up to {found.spread[side][0]:.3f} m and {found.spread[side][1]:.1f} degrees"
-            for side, name in (("pred", "predicted"), ("gt", "true"))
+            f"{name} ones by up to {metres:.3f} m and {degrees:.1f} degrees"
+            for name, (metres, degrees) in spread.items()
         ]
         said.append(
             "strict takes every frame in its own camera; published takes the first camera of a sequence for all its "
@@ -250,7 +225,7 @@ def differs(settings: Settings, found: Apart) -> list[str]:
             + "; ".join(sides)
         )
         said.append(
-            f"strict drops {found.lost} samples that have no camera of their own; published borrows one where it can"
+            f"strict drops {seen.lost} samples that have no camera of their own; published borrows one where it can"
         )
     if settings.mode == "multi_sensor" and settings.rig == "robust":
         said.append("strict calibrates sensors by a robust mean over frames; published cancels the calibration out")

@@ -47,8 +47,13 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
     pred_cameras_key: Annotated[str, Option("field of predicted cameras")] = "pred_cameras_stream"
     gt_cameras_key: Annotated[str, Option("field of true cameras")] = "gt_cameras_stream"
     unit: Annotated[
-        str, Option("unit of all lengths in the file, joints and translations of cameras", choices=UNITS)
-    ] = "m"
+        str,
+        Option(
+            "unit of all lengths in the file, joints and translations of cameras; default: m, refused where "
+            "no body has such sizes; m insists",
+            choices=("", *UNITS),
+        ),
+    ] = ""
     pose_encoding_type: Annotated[str, Option("how a camera is written", choices=ENCODINGS)] = "absT_quaR_FoV"
     lidar_modality_index: Annotated[
         int | None, Option("column of lidar where cameras carry no modality names", low=0)

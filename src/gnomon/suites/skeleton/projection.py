@@ -6,9 +6,8 @@ Blocks hold whole sequences, so that a sequence's result does not depend on what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,94 +17,12 @@ from gnomon.numerics import rigid
 from gnomon.suites.skeleton import fusion
 from gnomon.suites.skeleton.calibration import Rigs
 from gnomon.suites.skeleton.files import KEPT, NO_MODALITY, NO_REFERENCE, Predictions
-from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.poses import Poses, medoid_rows, medoids, references
 from gnomon.suites.skeleton.sequences import Sequences
+from gnomon.suites.skeleton.settings import Settings
 
-SETTINGS = (
-    "projection_mode",
-    "target_modality",
-    "fusion_modalities",
-    "fusion_mode",
-    "reliability_source",
-    "tau_cross",
-    "tau_t",
-    "tau_r",
-    "hard_gate_ratio",
-    "smooth_window",
-    "smooth_on",
-    "rig",
-    "reference",
-    "sensor_index_by_modality",
-    "order",
-)
-"""Resolved settings in the order in which they are printed."""
-FILE_ORDER = "rows of the file: the first usable row of a sequence sets its reference camera"
-"""What the published definition says about order; other rows first give other scores."""
 BLOCK = 1 << 14
 """Samples from which on a block ends with its sequence."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Everything that a projection depends on, resolved."""
-
-    mode: str
-    target: str
-    modalities: tuple[str, ...]
-    sensors: tuple[tuple[str, int], ...]
-    weighing: Weighing
-    rig: str
-    reference: str
-    window: int
-    smoothed: str
-    by_frame: bool
-    """Whether rows are sorted by frame first; else the order of the file says which camera is the first."""
-
-    def sensor(self, modality: str) -> int:
-        """Return the index of the sensor of a modality."""
-        return dict(self.sensors).get(modality, 0)
-
-    @property
-    def uses_temporal(self) -> bool:
-        """Whether modalities are weighed by how still their cameras are, seen from the first of them."""
-        return self.mode == "multi_sensor" and self.weighing.mode != "mean" and self.weighing.source != "cross_sensor"
-
-    @property
-    def uses_order(self) -> bool:
-        """Whether scores depend on which sample comes before which."""
-        return self.window > 1 or self.reference == "first" or self.uses_temporal
-
-    def target_settings(self) -> dict[str, str]:
-        """Return what the true side depends on: runs that differ in it are not compared."""
-        smoothed = self.window > 1 and self.smoothed in ("gt", "both")
-        return {
-            "target": f"{self.target}:{self.sensor(self.target)}",
-            "reference": self.reference,
-            "truth": f"smoothed over {self.window}" if smoothed else "as it is",
-        }
-
-    def record(self) -> dict[str, Any]:
-        """Return what a reader needs to do the same."""
-        many = self.mode == "multi_sensor"
-        unused = "not used"
-        return {
-            "projection_mode": self.mode,
-            "target_modality": self.target,
-            "fusion_modalities": ",".join(self.modalities) if many else unused,
-            "fusion_mode": self.weighing.mode if many else unused,
-            "reliability_source": self.weighing.source if many and self.weighing.mode != "mean" else unused,
-            "tau_cross": self.weighing.tau_cross,
-            "tau_t": self.weighing.tau_t,
-            "tau_r": self.weighing.tau_r,
-            "hard_gate_ratio": self.weighing.gate,
-            "smooth_window": self.window,
-            "smooth_on": self.smoothed if self.window > 1 else "off",
-            "rig": self.rig if many else unused,
-            "reference": self.reference,
-            "sensor_index_by_modality": ",".join(f"{name}:{index}" for name, index in self.sensors),
-            "order": "by frame" if self.by_frame else FILE_ORDER,
-        }
 
 
 @dataclass(frozen=True)
@@ -173,7 +90,7 @@ class Projector:
         poses = self.truth if side == "gt" else next(iter(self.motions.values()))
         still = Poses(poses.rotations, np.zeros_like(poses.translations), poses.ok)
         joints = self.file.truth if side == "gt" else self.file.prediction
-        return self._project(still, joints, rows, self.sequences.codes[rows])
+        return self.project(still, joints, rows, self.sequences.codes[rows])
 
     def blocks(self) -> Iterator[Block]:
         """Yield the kept samples."""
@@ -188,14 +105,14 @@ class Projector:
             start = end
 
     def _block(self, rows: Array, codes: Array) -> Block:
-        truth = self._project(self.truth, self.file.truth, rows, codes)
+        truth = self.project(self.truth, self.file.truth, rows, codes)
         if self.settings.mode == "seq_lidar_ref":
             motion = self.motions[self.settings.target]
-            prediction = self._project(motion, self.file.prediction, rows, codes)
+            prediction = self.project(motion, self.file.prediction, rows, codes)
             deviation = np.zeros(len(rows))
         else:
             names = self.settings.modalities
-            parts = [self._project(self.motions[name], self._joints(name), rows, codes) for name in names]
+            parts = [self.project(self.motions[name], self._joints(name), rows, codes) for name in names]
             active = np.array([self._active(name)[rows] for name in names])
             for part, on in zip(parts, active, strict=True):
                 part[~on] = 0.0
@@ -260,7 +177,8 @@ class Projector:
         sides = [self.poses(side, self.settings.target) for side in ("gt", "pred")]
         return medoid_rows(self.sequences.codes, len(self.sequences.named), *sides)
 
-    def _project(self, poses: Poses, joints: Array, rows: Array, codes: Array) -> Array:
+    def project(self, poses: Poses, joints: Array, rows: Array, codes: Array) -> Array:
+        """Return the joints of some samples, of the sequences ``codes``, in the frames of cameras."""
         at = rows if self._per_sample(poses) else codes
         return rigid.project(joints, rows, poses.rotations, poses.translations, at)
 
@@ -286,18 +204,3 @@ def smooth(joints: Array, codes: Array, window: int) -> Array:
         total[here][same] += joints[there][same]
         counts[here] += same
     return np.asarray(total / counts[:, np.newaxis, np.newaxis])
-
-
-def arms(settings: Settings, target: str) -> dict[str, Settings]:
-    """Return the four arms of the published ablation; the first is always in the frame of the lidar."""
-    many = replace(settings, mode="multi_sensor", target=target)
-
-    def weighed(mode: str, source: str) -> Settings:
-        return replace(many, weighing=replace(settings.weighing, mode=mode, source=source))
-
-    return {
-        "seq_lidar_ref": replace(settings, mode="seq_lidar_ref", target="lidar"),
-        "multi_sensor + mean": weighed("mean", settings.weighing.source),
-        "multi_sensor + weighted + cross_sensor": weighed("weighted", "cross_sensor"),
-        "multi_sensor + hard_gate + hybrid": weighed("hard_gate", "hybrid"),
-    }

@@ -10,6 +10,8 @@ from gnomon.core.protocol import Protocol
 from gnomon.measures import skeletons as pose
 from gnomon.measures.pose import RANGES_MM, THRESHOLDS_MM
 
+FIRST_TABLE = ("mpjpe", "pa_mpjpe", "pelvis_mpjpe", "n_mpjpe", "rigid_mpjpe", "root_error")
+"""The metrics that the first table shows unless ``--metrics`` names others."""
 MAX_JOINTS = 200
 """Above this many joints no error by joint is derived."""
 

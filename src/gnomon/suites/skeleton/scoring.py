@@ -1,62 +1,82 @@
-"""Verbs ``score`` and ``run``: prediction files to errors in the frame of the sensor."""
+"""Verbs ``score`` and ``run``: prediction files to errors in the frame of the sensor.
+
+A prediction file holds the truth as well. It is given in one piece, or as a folder of shards (``.npz``) with whole
+sequences: a sequence belongs to one shard. A shard without sample ids is one sequence, called by the name of the shard.
+Tallies of shards are those of the file in one piece; medians and percentiles, which are told beside the scores, are
+counted in bins (:mod:`gnomon.suites.skeleton.spreads`).
+"""
 
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import itertools
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from gnomon.core import options as opt
-from gnomon.core.cases import Roster, join
+from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, some
+from gnomon.core.ledgers import Ledger
 from gnomon.core.tallies import Array, Tallies
 from gnomon.engine.job import Job
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.intake import shards
 from gnomon.intake.faults import shown
-from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import check_names, named
 from gnomon.intake.unread import reading_for
 from gnomon.measures.plausibility import (
     MEASURED,
+    NEAR_PLACE,
+    POWERS,
     check_body_size,
     check_same_unit,
     measure_bodies,
     measure_distances,
     metres_of,
+    show_extent,
 )
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
+from gnomon.runs import parts
+from gnomon.runs.alignment import LEFT_OUT, fingerprint_left_out
+from gnomon.runs.exhibits import Worst
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
-from gnomon.suites.skeleton import calibration, files, findings, sequences, summaries
-from gnomon.suites.skeleton.exhibits import Keeper
+from gnomon.suites.skeleton import calibration, exhibits, files, findings, seen, sequences, spreads, summaries
+from gnomon.suites.skeleton.exhibits import Clip, Places
 from gnomon.suites.skeleton.files import KEPT, REASONS, Predictions
-from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.options import ScoreOptions
-from gnomon.suites.skeleton.projection import Projector, Settings, arms
+from gnomon.suites.skeleton.projection import Projector
 from gnomon.suites.skeleton.protocol import protocol
-from gnomon.suites.skeleton.sequences import NO_FRAME, Named, Sequences
+from gnomon.suites.skeleton.seen import Seen
+from gnomon.suites.skeleton.sequences import NO_FRAME, Named, Sequences, make_roster
+from gnomon.suites.skeleton.settings import LIDAR, Arm, Settings, list_arms
+from gnomon.suites.skeleton.spreads import Spreads
 
-LIDAR = "lidar"
+SUFFIXES = (".npz",)
+FROM_SENSOR_M = 200.0
+"""Metres that a body is at most from the sensor that sees it."""
 FAMILY = MPJPE.family
 PART = 1 << 14
 """Samples that are converted at a time."""
+DRAWN = 500
+"""Samples of every shard that reference frames are drawn for."""
 
 
 @dataclass(frozen=True)
 class Source:
     """One prediction file, read."""
 
-    name: str
     file: Predictions
     sequences: Sequences
-    sha256: str
     joints: tuple[str, ...]
     pelvis: tuple[int, ...]
 
@@ -67,120 +87,224 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Arm:
-    """How a file is scored: a variant, an arm of the ablation (empty where there is none), and its settings."""
-
-    variant: str
-    name: str
-    settled: Settings
-
-    def system(self, name: str) -> str:
-        """Return what a system is called in this arm."""
-        return f"{name}: {self.name}" if self.name else name
-
-
-@dataclass(frozen=True)
 class Measured:
     """What a file left in one arm."""
 
     projector: Projector
     tracker: summaries.Tracker
-    keeper: Keeper
     tallies: Tallies
+    clips: Mapping[str, bytes]
+    """The file of the worst clips, by name."""
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every file in every asked variant and arm; folders of shards are scored shard by shard."""
     given = [named(text) for text in options.pred_file]
     check_names([name for name, _ in given])
-    chosen = arms_of(options)
-    rigs = calibration.read(options.rig_file) if options.rig_file else None
-    if any(is_folder(path) for _, path in given):
-        from gnomon.suites.skeleton import shards
-
-        return shards.score(given, options)
-    found = []
+    list_arms(options)  # refuses options before files are read
+    rig = options.rig_file
+    known: dict[str, Any] = {"exhibits": 0 if options.out == "none" else options.exhibits}
+    if rig:
+        calibration.read(rig)
+        known["rig_sha256"] = hash_file(Path(rig))
+    sharded = any(shards.is_folder(path) for _, path in given)
+    context = {"rig_file": os.path.abspath(rig) if rig and sharded else rig}
+    systems = []
     for name, path in given:
-        with reading_for(name):
-            source = source_of(name, path, options)
-        found += [_evaluate(source, arm, rigs, options) for arm in chosen]
-    return found
+        if sharded and not shards.is_folder(path):
+            raise InputError(f"{path}: a file beside folders of shards; give every system in one form")
+        found: Mapping[str, Any] = shards.listed(path, SUFFIXES) if sharded else {"": path}
+        chunks = [Chunk(shard, file, given=known, context=context) for shard, file in found.items()]
+        others = shards.others(path, SUFFIXES) if sharded else ()
+        systems.append(System(name, path if sharded else str(Path(path)), chunks, others))
+    return SCORER.score(systems, options)
 
 
-def arms_of(options: ScoreOptions) -> list[Arm]:
-    """Return every asked variant and arm."""
-    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
-    found = []
-    for variant in variants:
-        base = settings(options, variant)
-        chosen = arms(base, options.target_modality.lower()) if options.ablation else {"": base}
-        found += [Arm(variant, name, each) for name, each in chosen.items()]
-    return found
+def tally(chunk: Chunk, options: ScoreOptions) -> Part:
+    """Read one chunk and tally it in every arm; ``facts[arm.key]`` is what is told of it besides its scores."""
+    rigs = _read_rigs(chunk)
+    with reading_for(chunk.reader):
+        source = read_source(chunk.truth, options, chunk.name or sequences.ALL)
+    facts: dict[str, Any] = {
+        "named": [list(one) for one in source.sequences.named],
+        "joints": list(source.joints),
+        "pelvis": list(source.pelvis),
+    }
+    if not chunk.name:
+        facts["inputs"] = [{"path": str(source.file.path), "sha256": hash_file(source.file.path)}]
+    tallies, ledgers, tables = {}, {}, {}
+    kept: dict[str, bytes] = {}
+    for arm in list_arms(options):
+        own = sort_rows(source, arm, chunk.name or chunk.reader)
+        done = measure(own, arm, rigs, chunk.given["exhibits"], options)
+        told, ledgers[arm.key] = _tell(done, options.seed, whole=not chunk.name)
+        facts[arm.key] = {**told, TRUTH: digest_data(source, arm.settled)}
+        tallies[arm.key], tables[arm.key] = done.tallies, table_of(own, done)
+        kept |= {f"{arm.key}/{name}": content for name, content in done.clips.items()}
+    return Part(make_roster(source.sequences.named), tallies, ledgers, facts, files=kept, tables=tables)
 
 
-def settings(options: ScoreOptions, variant: str) -> Settings:
-    """Resolve what was asked for; the strict variant closes what is wrong with the published one."""
-    if options.smooth_window % 2 == 0:
-        raise InputError(f"--smooth-window {options.smooth_window}: expected an odd number of samples, 1 for none")
-    strict = variant == "strict"
-    modalities = tuple(dict.fromkeys(m.strip().lower() for m in options.fusion_modalities.split(",") if m.strip()))
-    if not modalities:
-        raise InputError("--fusion-modalities: expected at least one modality, such as rgb,lidar")
-    target = options.target_modality.strip().lower()
-    if options.projection_mode == "seq_lidar_ref" and not options.ablation:
-        unused = {
-            "--target-modality": target != LIDAR,
-            "--rig": bool(options.rig),
-            "--rig-file": bool(options.rig_file),
-        }
-        for flag in (name for name, given in unused.items() if given):
-            raise InputError(
-                f"{flag} means nothing in seq_lidar_ref: give --projection-mode multi_sensor, or leave it out"
-            )
-    if options.projection_mode == "seq_lidar_ref":
-        target = LIDAR
-    if not math.isfinite(options.fps):
-        raise InputError(f"--fps {options.fps}: expected frames per second, 0 if unknown")
-    rig = options.rig or ("robust" if strict else "pred")
-    reference = options.reference or ("per_frame" if strict else "first")
-    if options.rig_file and rig != "file":
-        raise InputError(f"--rig-file is only read with --rig file, but the rig is {rig}; give --rig file")
-    smoothed = options.smooth_on
-    if strict and smoothed != "pred":
-        smoothed = "pred" if smoothed == "both" else "none"
-    return Settings(
-        mode=options.projection_mode,
-        target=target,
-        modalities=modalities,
-        sensors=_sensors(options.sensor_index_by_modality, {target, *modalities}),
-        weighing=Weighing(
-            options.fusion_mode,
-            options.reliability_source,
-            options.cross_sensor_tau,
-            options.temporal_trans_tau,
-            options.temporal_rot_tau_deg,
-            options.hard_gate_ratio,
-        ),
-        rig=rig,
-        reference=reference,
-        window=options.smooth_window,
-        smoothed=smoothed,
-        by_frame=strict or reference != "first",
+def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
+    """Make an evaluation for every arm of what the chunks of one system left."""
+    read = list(partials)
+    _check_bodies(read)
+    rosters = _name_cases(read)
+    whole = parts.folded([replace(part, roster=roster) for (_, part), roster in zip(read, rosters, strict=True)])
+    names = {
+        shard: dict(zip(part.roster.ids, roster.ids, strict=True))
+        for (shard, part), roster in zip(read, rosters, strict=True)
+    }
+    return [_evaluate(arm, partials, whole, names, options) for arm in list_arms(options)]
+
+
+SETTINGS = (
+    *(
+        field.name
+        for field in fields(ScoreOptions)
+        if field.name in ScoreOptions.__annotations__ and field.name not in ("pred_file", "no_progress", "rig_file")
+    ),
+    "seed",
+)
+"""Options that a part depends on: all of the suite but those that say where files are, and the seed."""
+SCORER = Scorer(tally, finish, SETTINGS)
+
+
+def _read_rigs(chunk: Chunk) -> calibration.Rigs | None:
+    """Read the calibration file, which is known by its content, where there is one."""
+    path = chunk.context["rig_file"]
+    if not path:
+        return None
+    if hash_file(Path(path)) != chunk.given["rig_sha256"]:
+        raise InputError(f"{path}: not what it was when the command began; give the same command again")
+    return calibration.read(path)
+
+
+def _tell(done: Measured, seed: int, *, whole: bool) -> tuple[dict[str, Any], Ledger]:
+    """Return what a chunk says of one arm besides its tallies, as plain data, and the counts of its distributions.
+
+    The quantiles of a ``whole`` file are exact; those of shards are counted, since they have to add up.
+    """
+    projector, tracker = done.projector, done.tracker
+    cameras, errors = summaries.measure_cameras(projector, whole=whole)
+    distributions = seen.extents(projector)
+    exact: dict[str, Any] = {}
+    if whole:
+        exact = summaries.find_levels(tracker.distances, errors)
+        found = seen.see(projector, tracker, seed)
+    else:
+        distributions |= {summaries.JOINTS: tracker.distances, **errors}
+        # Shards that are alike would choose alike in one stream, and their mean would seem to move further than it does
+        found = seen.see(projector, tracker, seed, DRAWN, projector.sequences.named[0])
+    told = {
+        "seen": found.record(),
+        "samples": count_samples(projector),
+        LEFT_OUT: fingerprint_dropped(projector),
+        "sums": tracker.sums(),
+        "cameras": cameras,
+        "exact": exact,
+    }
+    return told, spreads.ledger(distributions)
+
+
+def _evaluate(
+    arm: Arm, partials: Partials, whole: Part, names: Mapping[str, Mapping[str, str]], options: ScoreOptions
+) -> Evaluation:
+    """Make the evaluation of one arm.
+
+    Parameters
+    ----------
+    arm, partials
+        How it was scored, and what the chunks left.
+    whole
+        Their tallies and counts, folded.
+    names
+        By chunk, what its cases are called where all chunks are known.
+    """
+    every = {name: facts[arm.key] for name, facts in partials.facts.items()}
+    told = list(every.values())
+    exact = {name: dict(levels) for one in told for name, levels in one["exact"].items()}
+    distributions = Spreads(whole.ledgers[arm.key], exact)
+    observed = [Seen.of(one["seen"]) for one in told]
+    united = observed[0] if partials.is_whole else seen.united(observed)  # weighing draws rounds them
+    found = findings.say(arm.settled, united, distributions)
+    samples = _add_samples([one["samples"] for one in told])
+    left_out = {names[chunk][case]: digest for chunk, one in every.items() for case, digest in one[LEFT_OUT].items()}
+    record = arm.settled.record()
+    facts = {
+        "settings": record,
+        **found.facts,
+        "summary": summaries.describe_errors([one["sums"] for one in told], distributions, options.fps or None),
+        "cameras": summaries.describe_cameras([one["cameras"] for one in told], distributions),
+        **({DIFFERS: findings.say_differences(arm.settled, united)} if arm.variant == "strict" else {}),
+    }
+    first, where, roster = next(iter(partials.facts.values())), partials.system.where, whole.roster
+    target = {**arm.settled.target_settings(), "ids": options.group_by}
+    joints, pelvis = tuple(first["joints"]), tuple(first["pelvis"])
+    coverage = {"complete": True, "samples": samples, **({LEFT_OUT: left_out} if left_out else {})}
+    return Evaluation(
+        protocol=protocol(joints, pelvis, arm.variant, tuple(roster.tags), roster.level, target),
+        suite="skeleton",
+        system=arm.system(partials.system.name),
+        roster=roster,
+        tallies={FAMILY: whole.tallies[arm.key]},
+        data=partials.data(arm.key),
+        table=partials.table(arm.key),
+        coverage=partials.coverage(coverage, None),
+        findings=(*findings.find_nothing_kept(samples), *found.findings),
+        inputs=tuple(first.get("inputs", ())),
+        options={**opt.record(replace(options, pred_file=(where,), variant=arm.variant)), **record},
+        facts=facts,
+        files=_gather_clips(partials, arm, names, options),
     )
 
 
-def _sensors(text: str, modalities: set[str]) -> tuple[tuple[str, int], ...]:
-    found = dict.fromkeys(sorted(modalities), 0)
-    for part in filter(None, (item.strip() for item in text.split(","))):
-        name, colon, index = part.partition(":")
-        if not colon or not index.strip().isdecimal():
-            raise InputError(f"--sensor-index-by-modality: {part!r}, expected MODALITY:NUMBER, as lidar:0,rgb:0")
-        found[name.strip().lower()] = int(index)
-    return tuple(found.items())
+def _gather_clips(
+    partials: Partials, arm: Arm, names: Mapping[str, Mapping[str, str]], options: ScoreOptions
+) -> dict[str, bytes]:
+    """Return the file of the worst clips of all chunks."""
+    if partials.is_whole:
+        start = f"{arm.key}/"
+        kept = partials[0][1].files
+        return {name.removeprefix(start): content for name, content in kept.items() if name.startswith(start)}
+    most = 0 if options.out == "none" else options.exhibits
+    return exhibits.merge_clips([(folder / arm.key, names[name]) for name, folder in partials.folders], most)
 
 
-def source_of(name: str, path: str, options: ScoreOptions) -> Source:
-    """Read a prediction file."""
+def _check_bodies(read: Sequence[tuple[str, Part]]) -> None:
+    """Refuse shards of different bodies, and sequences that several shards hold."""
+    name, first = read[0][0], read[0][1].facts
+    owner: dict[Named, str] = {}
+    for shard, part in read:
+        if part.facts["joints"] != first["joints"]:
+            raise InputError(
+                f"shard {shard} has {len(part.facts['joints'])} joints and {name} has {len(first['joints'])}; score "
+                "one body at a time"
+            )
+        for sequence in (Named(*item) for item in part.facts["named"]):
+            if owner.setdefault(sequence, shard) != shard:
+                raise InputError(
+                    f"sequence {sequence.sequence!r} is in the shards {owner[sequence]} and {shard}; keep every "
+                    "sequence in one shard"
+                )
+
+
+def _name_cases(read: Sequence[tuple[str, Part]]) -> list[Roster]:
+    """Return who the cases of every chunk are, as they are called where all are known."""
+    named = [[Named(*item) for item in part.facts["named"]] for _, part in read]
+    whole = make_roster([one for own in named for one in own])
+    ends = np.cumsum([0, *(len(own) for own in named)])
+    return [whole.take(np.arange(start, end)) for start, end in itertools.pairwise(ends)]
+
+
+def _add_samples(every: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how many samples of all chunks are valid, and how many were dropped for what."""
+    reasons = dict.fromkeys(reason for one in every for reason in one["dropped"])
+    dropped = {reason: sum(one["dropped"].get(reason, 0) for one in every) for reason in reasons}
+    return {**{key: sum(one[key] for one in every) for key in ("total", "valid")}, "dropped": dropped}
+
+
+def read_source(path: str, options: ScoreOptions, alone: str) -> Source:
+    """Read a prediction file; ``alone`` is what its one sequence is called where it has no sample ids."""
     indices = {LIDAR: options.lidar_modality_index, "rgb": options.rgb_modality_index}
     file = files.read(
         path,
@@ -190,7 +314,7 @@ def source_of(name: str, path: str, options: ScoreOptions) -> Source:
         truth_cameras=options.gt_cameras_key,
         columns={modality: index for modality, index in indices.items() if index is not None},
         modalities=[part.strip().lower() for part in options.fusion_modalities.split(",")],
-    ).to_metres(metres_of(options.unit))
+    ).to_metres(metres_of(options.unit or "m"))
     _check_sizes(file, options)
     size = file.prediction.shape[1]
     names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
@@ -198,25 +322,24 @@ def source_of(name: str, path: str, options: ScoreOptions) -> Source:
         raise InputError(f"--joint-names: expected distinct names, but {some(n for n in names if names.count(n) > 1)}")
     if names and len(names) != size:
         raise InputError(f"--joint-names: {len(names)} names, but {path} has {size} joints")
+    found = sequences.find(file.ids, len(file), options.group_by)
     return Source(
-        name,
         file,
-        sequences.find(file.ids, len(file), options.group_by),
-        hash_file(file.path),
+        found if file.ids is not None else replace(found, named=(Named(alone),)),
         names or tuple(map(str, range(size))),
         _pelvis(options.pelvis_index, size),
     )
 
 
 def _check_sizes(file: Predictions, options: ScoreOptions) -> None:
-    """Refuse true bodies of a size that no body has, and predictions in another unit."""
+    """Refuse true bodies of a size that no body has, unless metres were asked for, and predictions in another unit."""
     rows = np.flatnonzero(file.reasons == KEPT)
     rows = rows[:: max(len(rows) // MEASURED, 1)]
     where, true = shown(file.path), file.truth[rows]
-    remedy = (
-        "give --unit cm or --unit mm, or convert to metres" if options.unit == "m" else f"check --unit {options.unit}"
-    )
-    check_body_size(true, what=f"{where}: {options.gt_keypoints_key}", remedy=remedy)
+    convert = f"check --unit {options.unit}" if options.unit else "give --unit cm or --unit mm, or convert to metres"
+    if options.unit != "m":
+        remedy = f"{convert}; --unit m insists on metres"
+        check_body_size(true, what=f"{where}: {options.gt_keypoints_key}", remedy=remedy)
     sides = true, file.prediction[rows]
     check_same_unit(
         *map(measure_bodies, sides),
@@ -226,6 +349,36 @@ def _check_sizes(file: Predictions, options: ScoreOptions) -> None:
     )
 
 
+def _check_cameras(projector: Projector, options: ScoreOptions) -> None:
+    """Refuse cameras whose translations are in another unit than the joints: a body is near the sensor that sees it.
+
+    A bad system may put its cameras anywhere; predicted ones are refused where a unit explains how far away they are.
+    """
+    rows = np.flatnonzero(projector.reasons == KEPT)
+    rows = rows[:: max(len(rows) // MEASURED, 1)]
+    if not len(rows) or options.unit == "m":
+        return
+    codes, file = projector.sequences.codes[rows], projector.file
+    motion = next(iter(projector.motions.values()))
+    sides = ((projector.truth, file.truth), (motion, file.prediction))
+    far = [measure_distances(projector.project(poses, joints, rows, codes)) for poses, joints in sides]
+    true, predicted = (float(np.median(one)) if len(one) else 0.0 for one in far)
+    where, said = shown(file.path), f"from the sensor {projector.settings.target} (median)"
+    remedy = "give joints and translations of cameras in one unit; --unit m insists on metres"
+    if true > FROM_SENSOR_M:
+        raise InputError(
+            f"{where}: {options.gt_cameras_key}: true joints are {show_extent(true)} {said}, expected at most "
+            f"{FROM_SENSOR_M:g} m: translations of cameras and joints are not in one unit; {remedy}"
+        )
+    if predicted > FROM_SENSOR_M and any(
+        1 / NEAR_PLACE <= predicted / (power * true) <= NEAR_PLACE for power in POWERS if true
+    ):
+        raise InputError(
+            f"{where}: {options.pred_cameras_key}: predicted joints are {show_extent(predicted)} {said}, true ones "
+            f"{show_extent(true)}: translations of cameras and joints are not in one unit; {remedy}"
+        )
+
+
 def _pelvis(text: str, size: int) -> tuple[int, ...]:
     parts = [part.strip() for part in text.split(",")]
     if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and int(part) < max(size, 1) for part in parts):
@@ -233,7 +386,7 @@ def _pelvis(text: str, size: int) -> tuple[int, ...]:
     return tuple(map(int, parts))
 
 
-def sort_rows(source: Source, arm: Arm) -> Source:
+def sort_rows(source: Source, arm: Arm, name: str) -> Source:
     """Return a source with its rows as the arm takes them: sorted by sequence, frame, id and content, or as they are.
 
     The published definition takes the first camera of a sequence in the order of the file, so that its rows stay. All
@@ -245,7 +398,7 @@ def sort_rows(source: Source, arm: Arm) -> Source:
     if arm.variant == "strict" and arm.settled.uses_order and found.unnumbered.any():
         names = some(found.named[code].sequence for code in np.flatnonzero(found.unnumbered))
         raise InputError(
-            f"{source.name}: strict needs the order of frames (--smooth-window, --reference first or a temporal "
+            f"{name}: strict needs the order of frames (--smooth-window, --reference first or a temporal "
             f"reliability was given), but samples of {names} have no frame number: end sample ids in one, give "
             "--group-by with (?P<frame>...), or leave those options out"
         )
@@ -255,114 +408,53 @@ def sort_rows(source: Source, arm: Arm) -> Source:
     return replace(source, file=source.file.take(rows), sequences=found.take(rows))
 
 
-def measured(source: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Measured:
-    """Tally the samples of a file, sequence by sequence."""
+def measure(source: Source, arm: Arm, rigs: calibration.Rigs | None, most: int, options: ScoreOptions) -> Measured:
+    """Tally the samples of a file, sequence by sequence; at most so many clips are kept."""
     projector = Projector(source.file, source.sequences, arm.settled, rigs)
-    measure = MPJPE(source.pelvis)
+    _check_cameras(projector, options)
+    metric = MPJPE(source.pelvis)
     count = len(source.sequences.named)
     bones = summaries.parse_bones(options.bones, len(source.joints))
     tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones, source.root)
-    cases = roster_of(source.sequences.named).ids
-    keeper = Keeper(0 if options.out == "none" else options.exhibits, source.sequences, cases)
+    places = Places(source.sequences, make_roster(source.sequences.named).ids)
+    worst, windows = Worst[Clip](most, exhibits.SAMPLES), 0
     empty = np.empty((0, len(source.joints), 3))
-    blank = measure.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
-    fields = {name: array.copy() for name, array in blank.fields.items()}
+    blank = metric.tally_many(empty, empty, np.empty(0, dtype=np.int64), count, source.joints)
+    tallied = {name: array.copy() for name, array in blank.fields.items()}
     for block in projector.blocks():
         new = np.diff(block.codes, prepend=-1) != 0
         present, local = block.codes[new], np.cumsum(new) - 1
         aligned = align(block.truth, block.prediction, keep=ALIGNMENTS, pelvis=source.root)
-        part = measure.tally_aligned(aligned, local, len(present), source.joints)
+        part = metric.tally_aligned(aligned, local, len(present), source.joints)
         for name, array in part.fields.items():
-            fields[name][present] = array
+            tallied[name][present] = array
         tracker.add(block, aligned)
-        keeper.offer(block, aligned)
-    return Measured(projector, tracker, keeper, Tallies(blank.layout, blank.axes, fields))
+        windows += exhibits.offer_clips(worst, places, block, aligned)
+    clips = exhibits.pack_clips(worst.items, windows, source.joints, bones)
+    return Measured(projector, tracker, Tallies(blank.layout, blank.axes, tallied), clips)
 
 
-def _evaluate(given: Source, arm: Arm, rigs: calibration.Rigs | None, options: ScoreOptions) -> Evaluation:
-    source = sort_rows(given, arm)
-    done = measured(source, arm, rigs, options)
-    found = findings.look(done.projector, done.tracker, options.seed)
-    facts = {
-        **found.facts,
-        "summary": done.tracker.record(),
-        "cameras": summaries.cameras(done.projector),
-        **({DIFFERS: findings.differs(arm.settled, findings.apart(done.projector))} if arm.variant == "strict" else {}),
-    }
-    made = evaluation(
-        arm,
-        Part(roster_of(source.sequences.named), {FAMILY: done.tallies}, facts=facts),
-        (source.joints, source.pelvis),
-        (source.name, str(source.file.path)),
-        options,
-    )
-    samples = counts(done.projector)
-    return replace(
-        made,
-        data=data_digest(given, arm.settled),
-        table=table_of(source, done),
-        coverage={"complete": True, "samples": samples},
-        findings=(*findings.find_nothing_kept(samples), *found.findings),
-        inputs=({"path": str(source.file.path), "sha256": source.sha256},),
-        files=done.keeper.files(source.joints, done.tracker.bones),
-    )
-
-
-def evaluation(
-    arm: Arm,
-    part: Part,
-    body: tuple[tuple[str, ...], tuple[int, ...]],
-    source: tuple[str, str],
-    options: ScoreOptions,
-) -> Evaluation:
-    """Make the evaluation of what was tallied in one arm; content, coverage and findings are left to be filled in.
-
-    Parameters
-    ----------
-    arm, part
-        How it was scored, and what it left: cases, the tallies of :data:`FAMILY` and the facts of the run.
-    body
-        The names of the joints, and those that are the pelvis.
-    source
-        What the system is called, and where its predictions are.
-    """
-    (joints, pelvis), (name, where) = body, source
-    record = arm.settled.record()
-    target = {**arm.settled.target_settings(), "ids": options.group_by}
-    return Evaluation(
-        protocol=protocol(joints, pelvis, arm.variant, tuple(part.roster.tags), part.roster.level, target),
-        suite="skeleton",
-        system=arm.system(name),
-        roster=part.roster,
-        tallies=part.tallies,
-        data="",
-        table=pa.table({}),
-        options={**opt.record(replace(options, pred_file=(where,), variant=arm.variant)), **record},
-        facts={"settings": record, **part.facts},
-    )
-
-
-def roster_of(found: Sequence[Named]) -> Roster:
-    """Return who sequences are; groups are subjects where every sequence names one."""
-    subjects = [named.subject for named in found]
-    actions = [named.action for named in found]
-    level = "subject" if all(subjects) else "sequence"
-    ids = [named.sequence for named in found]
-    if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people or actions
-        ids = ["/".join(filter(None, (named.subject, named.action, named.sequence))) for named in found]
-    groups = tuple(subjects) if level == "subject" else tuple(ids)
-    tags = {"action": tuple(actions)} if all(actions) and len(set(actions)) > 1 else {}
-    return Roster(tuple(join((name,)) for name in ids), groups, tags, level)
-
-
-def counts(projector: Projector) -> dict[str, Any]:
+def count_samples(projector: Projector) -> dict[str, Any]:
     """Return how many samples there are, how many are valid, and how many were dropped for what."""
     found = np.bincount(projector.reasons, minlength=len(REASONS))
     dropped = {reason: int(found[code]) for code, reason in enumerate(REASONS) if code != KEPT and found[code]}
     return {"total": len(projector.file), "valid": int(found[KEPT]), "dropped": dropped}
 
 
-def data_digest(source: Source, settled: Settings) -> str:
+def fingerprint_dropped(projector: Projector) -> dict[str, str]:
+    """Return, by sequence, the fingerprint of the samples that were dropped; nothing where none was."""
+    rows = np.flatnonzero(projector.reasons != KEPT)
+    if not len(rows):
+        return {}
+    ids = projector.file.ids
+    names = [ids[row] if ids else str(row) for row in rows.tolist()]
+    order = sorted(range(len(rows)), key=names.__getitem__)
+    codes = projector.sequences.codes[rows[order]]
+    cases = make_roster(projector.sequences.named).ids
+    return fingerprint_left_out(pa.array([names[place] for place in order]), codes, cases)
+
+
+def digest_data(source: Source, settled: Settings) -> str:
     """Return the fingerprint of ids, true joints and true cameras of the target, whatever they are stored as."""
     state = hashlib.sha256("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
     cameras = source.file.cameras["gt"].stream(settled.target, settled.sensor(settled.target))

@@ -19,9 +19,10 @@ from gnomon.core.tallies import Array, natural_key
 from gnomon.numerics import kinematics
 from gnomon.numerics.procrustes import align
 from gnomon.suites.skeleton.draws import drawn
-from gnomon.suites.skeleton.files import KEPT
+from gnomon.suites.skeleton.files import KEPT, NO_REFERENCE
 from gnomon.suites.skeleton.poses import spread
-from gnomon.suites.skeleton.projection import Projector, Settings
+from gnomon.suites.skeleton.projection import Projector
+from gnomon.suites.skeleton.settings import Settings
 from gnomon.suites.skeleton.summaries import Tracker
 
 EFFECT_M = 1e-9
@@ -51,8 +52,9 @@ COUNTS = (
     "repeated",
     "unordered",
     "unnumbered",
+    "lost",
 )
-LARGEST = ("deviation_m", "degrees")
+LARGEST = ("deviation_m", "degrees", "predicted_m", "predicted_degrees")
 IF_KNOWN = ("pa_invariance_m", "pelvis_invariance_m")
 SETS = ("present", "known")
 HEADS = ("apart_in", "repeated_in", "unordered_in", "unnumbered_in")
@@ -104,6 +106,11 @@ class Seen:
     unnumbered: int = 0
     """Sequences that lack frame numbers, where the order of the file is used as the order in time."""
     unnumbered_in: tuple[str, ...] = ()
+    lost: int = 0
+    """Samples that are dropped since they have no reference camera."""
+    predicted_m: float = 0.0
+    predicted_degrees: float = 0.0
+    """Most that predicted cameras of one sequence differ by, where every frame is its own reference."""
     pa_invariance_m: float | None = None
     pelvis_invariance_m: float | None = None
 
@@ -124,6 +131,7 @@ def see(projector: Projector, tracker: Tracker, seed: int, most: int = MOST, str
     cameras = projector.file.cameras
     found: dict[str, Any] = {
         "kept": int((projector.reasons == KEPT).sum()),
+        "lost": int((projector.reasons == NO_REFERENCE).sum()),
         "present": tuple(
             label for label, side, name in asked(projector.settings) if projector.poses(side, name).ok.any()
         ),
@@ -199,7 +207,12 @@ def _moving(projector: Projector) -> dict[str, Any]:
     poses = projector.poses("gt", projector.settings.target)
     metres, degrees = spread(poses, codes, len(named))
     most = np.flatnonzero(metres == metres.max())
+    predicted = {}
+    if projector.settings.reference == "per_frame":
+        apart = spread(projector.poses("pred", projector.settings.target), codes, len(named))
+        predicted = {"predicted_m": float(apart[0].max()), "predicted_degrees": float(apart[1].max())}
     return {
+        **predicted,
         "several": int((np.bincount(codes[poses.ok]) > 1).sum()),
         "moving": int(((metres > STILL[0]) | (degrees > STILL[1])).sum()),
         "farthest": min(((float(metres[at]), float(degrees[at]), named[at].sequence) for at in most), key=_far),

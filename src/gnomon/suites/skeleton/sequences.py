@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gnomon.core.cases import Roster, join
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
@@ -149,3 +150,16 @@ def _usual(text: str) -> Named:
 def _trailing(text: str) -> int:
     digits = len(text) - len(text.rstrip("0123456789"))
     return int(text[-digits:]) if 0 < digits <= LONGEST else NO_FRAME
+
+
+def make_roster(found: Sequence[Named]) -> Roster:
+    """Return who sequences are; groups are subjects where every sequence names one."""
+    subjects = [named.subject for named in found]
+    actions = [named.action for named in found]
+    level = "subject" if all(subjects) else "sequence"
+    ids = [named.sequence for named in found]
+    if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people or actions
+        ids = ["/".join(filter(None, (named.subject, named.action, named.sequence))) for named in found]
+    groups = tuple(subjects) if level == "subject" else tuple(ids)
+    tags = {"action": tuple(actions)} if all(actions) and len(set(actions)) > 1 else {}
+    return Roster(tuple(join((name,)) for name in ids), groups, tags, level)

@@ -24,10 +24,10 @@ from gnomon.core.canonical import encode_pretty
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
 from gnomon.numerics.rotations import Rigid, inverse, transformed
+from gnomon.simulation.body import SMPL, draw_body, draw_height
 from gnomon.suites.skeleton import files
 from gnomon.suites.skeleton.options import SimulateOptions
 from gnomon.suites.skeleton.simulation import sensors, systems
-from gnomon.suites.skeleton.simulation.body import NAMES, body
 from gnomon.suites.skeleton.simulation.motions import ACTIONS
 from gnomon.suites.skeleton.simulation.sensors import FIELDS_OF_VIEW, MODALITIES
 
@@ -79,7 +79,8 @@ def _take(subject: int, action: int, mount: Rigid, options: SimulateOptions) -> 
     """Let one person do one action."""
     who, what = str(subject), list(ACTIONS)[action - 1]
     times = np.arange(options.frames) / options.fps
-    person = body(generator(options.seed, "skeleton", "body", who))
+    rng = generator(options.seed, "skeleton", "body", who)
+    person = draw_body(rng, SMPL, draw_height(rng))
     motion = ACTIONS[what](person, times, generator(options.seed, "skeleton", "motion", who, what))
     at = sensors.follow(motion.joints[:, 0], motion.heading) if follows(subject, action) else sensors.room(len(times))
     tripod = sensors.tripod(generator(options.seed, "skeleton", "tripod", who))
@@ -119,7 +120,7 @@ def _system(
         scale = systems.scale_error(amount, generator(options.seed, "skeleton", name, "scale", str(take.subject)))
         seen = systems.predict(take.joints, scale, fps, amount, rng)
         joints[index] = systems.exchange(seen, plan.confused[index])
-        joints[index, plan.broken[index], int(rng.integers(len(NAMES)))] = np.nan
+        joints[index, plan.broken[index], int(rng.integers(len(SMPL.names)))] = np.nan
         for place, kind in enumerate(MODALITIES):
             tracked = systems.track(take.cameras[kind], kind, fps, amount, rng)
             encodings = sensors.encode(tracked, FIELDS_OF_VIEW[kind], rng)
@@ -137,4 +138,4 @@ def _system(
 def _room_for(takes: Sequence[Take], options: SimulateOptions) -> tuple[Array, Array]:
     """Return empty joints ``(S, F, 24, 3)`` and cameras ``(S, F, 2, 9)``."""
     each = len(takes), options.frames
-    return np.empty((*each, len(NAMES), 3), np.float32), np.empty((*each, len(MODALITIES), 9), np.float32)
+    return np.empty((*each, len(SMPL.names), 3), np.float32), np.empty((*each, len(MODALITIES), 9), np.float32)

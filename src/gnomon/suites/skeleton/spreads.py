@@ -1,12 +1,15 @@
-"""Distributions that add up: numbers counted in fine bins, so that shards can be told together.
+"""Distributions by name, of a file or of all of its shards: quantiles that are exact, or found by counting.
 
-A bin holds the numbers whose float32 begin with the same :data:`KEPT_BITS` bits: it is at most 2**-12 of its numbers
-wide. A quantile lies between the edges of the bin that the sorted numbers would have it in.
+Where all numbers are in one chunk, their exact quantiles are stored. Quantiles of shards do not add up, so that the
+numbers of a shard are counted in fine bins, which do. A bin holds the numbers whose float32 begin with the same
+:data:`KEPT_BITS` bits: it is at most 2**-12 of its numbers wide. A quantile lies between the edges of the bin that the
+sorted numbers would have it in.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -53,7 +56,24 @@ def quantiles(bins: Array, counts: Array, shares: Sequence[float]) -> list[float
     return found
 
 
-def ledger(named: dict[str, Array]) -> Ledger:
+@dataclass(frozen=True)
+class Spreads:
+    """Distributions by name: ``bins`` holds the counts of those that are not ``exact``."""
+
+    bins: Ledger
+    """From :func:`ledger`, perhaps of several shards under one another."""
+    exact: Mapping[str, Mapping[float, float]] = field(default_factory=dict)
+    """By name, the quantile at every share that is asked for; none where there are no numbers."""
+
+    def quantiles(self, name: str, shares: Sequence[float]) -> list[float]:
+        """Return the quantiles of one distribution; none where it holds no numbers."""
+        if name not in self.exact:
+            return quantiles(*of(self.bins, name), shares)
+        known = self.exact[name]
+        return [known[share] for share in shares] if known else []
+
+
+def ledger(named: Mapping[str, Array]) -> Ledger:
     """Return the counts of several distributions as rows of the first case."""
     names = list(named)
     parts = [counted(values) for values in named.values()]

@@ -10,22 +10,26 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.measures import cameras as camera_errors
+from gnomon.measures.cameras import NO_PAIR, pose_errors
 from gnomon.measures.pose import PERCENTILES
 from gnomon.numerics import kinematics
 from gnomon.numerics.folding import quantiles
 from gnomon.numerics.procrustes import Aligned
 from gnomon.suites.skeleton.projection import Block, Projector
 from gnomon.suites.skeleton.sequences import NO_FRAME, Sequences
+from gnomon.suites.skeleton.spreads import Spreads
 
 SHOWN = {"mpjpe": "none", "pelvis_mpjpe": "root", "pa_mpjpe": "similarity"}
 """Errors that are kept by sample, and the alignment of each."""
 ORDERS = {"velocity": 1, "acceleration": 2, "jitter": 3, "jitter_of_truth": 3}
 """What is known of movement, and how often it is a difference over frames."""
-
-
 SHARES = (0.5, *(percent / 100 for percent in PERCENTILES))
 """Shares of joints whose error is told."""
+JOINTS = "joints"
+"""The distribution of the errors of joints."""
+QUANTITIES = ("rotation_deg", "translation_m", "centre_m")
+"""Errors of cameras; the distribution of each is called by modality and quantity, as :func:`measure_cameras` does."""
+LOST = ("invalid pose in truth", "invalid pose in prediction")
 BONES = "bone_length"
 _FARTHEST = float(np.finfo(np.float32).max)
 """Errors of joints are held in float32; those that are larger, which no unit explains, count as this many metres."""
@@ -79,11 +83,6 @@ class Tracker:
         """Return what adds up: sums and counts of movement and of bone lengths."""
         return {**{name: list(kept) for name, kept in self._moved.items()}, BONES: list(self._stretched)}
 
-    def record(self) -> dict[str, Any]:
-        """Return the summaries as plain data: metres, and seconds or frames."""
-        levels = quantiles(self.distances, SHARES) if self._filled else []
-        return described(levels, self.sums(), self.fps)
-
     def _move(self, block: Block) -> None:
         """Add differences over consecutive frames; sequences with another distance between frames are taken apart."""
         seen = np.ones(block.truth.shape[:2], dtype=bool)
@@ -103,8 +102,22 @@ class Tracker:
                 _added(self._moved[name], (found[name][0] * rate**order, found[name][1]))
 
 
-def described(levels: Sequence[float], sums: Mapping[str, Sequence[Any]], fps: float | None) -> dict[str, Any]:
-    """Return the summaries of errors at :data:`SHARES` (none where no sample is scored) and of movement."""
+def describe_errors(
+    every: Sequence[Mapping[str, Sequence[Any]]], spreads: Spreads, fps: float | None
+) -> dict[str, Any]:
+    """Return the summaries as plain data: errors of joints in metres, and movement by seconds or frames.
+
+    Parameters
+    ----------
+    every
+        :meth:`Tracker.sums` of every chunk.
+    spreads
+        Holds the distribution :data:`JOINTS`.
+    fps
+        Frames per second, where they are known.
+    """
+    levels = spreads.quantiles(JOINTS, SHARES)
+    sums = {name: (math.fsum(one[name][0] for one in every), sum(one[name][1] for one in every)) for name in every[0]}
     time = "s" if fps else "frame"
     units = {"velocity": f"m/{time}", "acceleration": f"m/{time}^2", "jitter": f"m/{time}^3"}
     return {
@@ -115,23 +128,61 @@ def described(levels: Sequence[float], sums: Mapping[str, Sequence[Any]], fps: f
     }
 
 
-def cameras(projector: Projector) -> dict[str, Any]:
-    """Return the errors of the predicted cameras that are used, by modality."""
-    return {name: camera_errors.evaluate(*sides) for name, sides in camera_sides(projector).items()}
+def measure_cameras(projector: Projector, *, whole: bool) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Measure the errors of the predicted cameras that are used.
 
-
-def camera_sides(projector: Projector) -> dict[str, tuple[Array, Array]]:
-    """Return the true and the predicted cameras that are used, by modality."""
+    Returns
+    -------
+    tuple
+        By modality, counts and for every quantity its maximum and its mean (of a ``whole`` file) or its sum, which adds
+        up; and the errors by modality and quantity, of which quantiles are told.
+    """
     settings = projector.settings
     others = settings.modalities if settings.mode == "multi_sensor" else ()
-    streams = {side: projector.file.cameras[side] for side in ("gt", "pred")}
-    return {
-        name: (
-            streams["gt"].stream(name, settings.sensor(name)),
-            streams["pred"].stream(name, settings.sensor(name)),
-        )
-        for name in dict.fromkeys((settings.target, *others))
-    }
+    records: dict[str, Any] = {}
+    errors: dict[str, Array] = {}
+    for name in dict.fromkeys((settings.target, *others)):
+        sides = (projector.file.cameras[side].stream(name, settings.sensor(name)) for side in ("gt", "pred"))
+        found = pose_errors(*sides)
+        lost = int((~found.valid_truth).sum()), int((found.valid_truth & ~found.valid_prediction).sum())
+        records[name] = {"n": int(found.valid.sum()), "lost": list(lost)}
+        for quantity in QUANTITIES:
+            values = getattr(found, quantity)[found.valid]
+            errors[f"{name}.{quantity}"] = values
+            total = {"mean": float(values.mean()) if len(values) else None} if whole else {"sum": math.fsum(values)}
+            records[name][quantity] = {**total, "max": float(values.max(initial=0.0))}
+    return records, errors
+
+
+def describe_cameras(every: Sequence[Mapping[str, Any]], spreads: Spreads) -> dict[str, Any]:
+    """Return by modality what :func:`gnomon.measures.cameras.evaluate` says of cameras, from those of every chunk."""
+    found = {}
+    for name in every[0]:
+        own = [records[name] for records in every]
+        n = sum(one["n"] for one in own)
+        described: dict[str, Any] = {
+            quantity: _describe_quantity([one[quantity] for one in own], n, spreads, f"{name}.{quantity}")
+            for quantity in QUANTITIES
+        }
+        lost = {reason: sum(one["lost"][place] for one in own) for place, reason in enumerate(LOST)}
+        undefined = {} if n else {f"{q}.{what}": NO_PAIR for q in QUANTITIES for what in described[q]}
+        dropped = {reason: count for reason, count in lost.items() if count}
+        found[name] = {**described, "n": n, "dropped": dropped, "undefined": undefined}
+    return found
+
+
+def _describe_quantity(own: Sequence[Mapping[str, Any]], n: int, spreads: Spreads, name: str) -> dict[str, Any]:
+    if not n:
+        return dict.fromkeys(("mean", "median", "max"))
+    mean = own[0]["mean"] if "mean" in own[0] else math.fsum(one["sum"] for one in own) / n
+    return {"mean": mean, "median": spreads.quantiles(name, (0.5,))[0], "max": max(one["max"] for one in own)}
+
+
+def find_levels(joints: Array, cameras: Mapping[str, Array]) -> dict[str, list[tuple[float, float]]]:
+    """Return the quantiles that are told of the errors of a whole file, with their shares, by distribution."""
+    shown = quantiles(joints, SHARES) if len(joints) else []
+    found = {JOINTS: list(zip(SHARES, shown, strict=False))}
+    return found | {name: [(0.5, float(np.median(own)))] if len(own) else [] for name, own in cameras.items()}
 
 
 def parse_bones(text: str, joints: int) -> list[tuple[int, int]]:

@@ -13,10 +13,10 @@ from gnomon.measures.skeletons import JointMPJPE
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
 from gnomon.suites.skeleton.files import REASONS
-from gnomon.suites.skeleton.projection import SETTINGS
+from gnomon.suites.skeleton.protocol import FIRST_TABLE
+from gnomon.suites.skeleton.settings import SETTINGS
 
 MM = 1000.0
-SHOWN = ("mpjpe", "pa_mpjpe", "pelvis_mpjpe", "n_mpjpe", "rigid_mpjpe", "root_error")
 SHARES = ("macro_mpjpe", "pck@50", "pck@100", "pck@150", "auc@150", "auc@200")
 
 
@@ -25,13 +25,13 @@ def tables(runs: Sequence[Run]) -> list[Table | View]:
     ordered = common.ranked(runs)
     variant = runs[0].manifest["protocol"]["variant"]
     shown: list[Table | View | None] = [
-        common.leaderboard(runs, SHOWN, title=f"skeleton ({variant}): errors in the sensor's frame"),
+        common.leaderboard(runs, FIRST_TABLE, title=f"skeleton ({variant}): errors in the sensor's frame"),
         common.leaderboard(runs, SHARES, name="shares", title="skeleton: macro average and shares", evidence=False),
         parts(ordered),
         samples(ordered),
         distribution(ordered),
         cameras(ordered),
-        common.by_slice(runs, SHOWN[:3]),
+        common.by_slice(runs, FIRST_TABLE[:3]),
         per_joint(ordered),
         heat(ordered),
         per_sequence(ordered),
@@ -159,19 +159,9 @@ def per_joint(runs: Sequence[Run]) -> Table | None:
     joints = [measure for measure in runs[0].measures if isinstance(measure, JointMPJPE)]
     if not joints:
         return None
-    columns = (
-        Column("joint", "joint"),
-        *(Column(f"system:{run.system}", run.system, "score", "mm", "down", 1) for run in runs),
-    )
-    rows = [
-        {
-            "joint": Cell(measure.joint),
-            **{f"system:{run.system}": common.cell(run.find(measure.name), measure) for run in runs},
-        }
-        for measure in joints
-    ]
-    scores = (run.find(measure.name) for run in runs for measure in joints)
-    return Table("joints", "skeleton: MPJPE by joint", columns, tuple(rows), common.interval_notes(runs[0], scores))
+    names = {measure.joint: measure.name for measure in joints}
+    shown = [common.ByLabel(Column("mpjpe", "", "score", "mm", "down", 1), names.__getitem__)]
+    return common.by_label(runs, list(names), shown, name="joints", title="skeleton: MPJPE by joint", of="joint")
 
 
 def heat(runs: Sequence[Run]) -> View | None:
@@ -198,7 +188,7 @@ def per_sequence(runs: Sequence[Run]) -> Table:
         *(() if len(runs) == 1 else (Column("system", "system"),)),
         Column("group", runs[0].roster.level),
         Column("n", "samples", "count"),
-        *(Column(name, name.replace("_", " "), "number", "mm", "down", 1) for name in SHOWN[:3]),
+        *(Column(name, name.replace("_", " "), "number", "mm", "down", 1) for name in FIRST_TABLE[:3]),
     )
     rows = [row for run in runs for row in _sequences(run)]
     rows.sort(key=lambda row: -(row["mpjpe"].value if isinstance(row["mpjpe"].value, float) else -1.0))
@@ -224,7 +214,7 @@ def settings(runs: Sequence[Run]) -> Table:
 def lines(run: Run) -> View:
     """The lines that the published program prints."""
     found = _samples(run)
-    root = run.measures[0].root  # type: ignore[attr-defined]
+    root = next(measure.root for measure in run.measures if hasattr(measure, "root"))
     said = [f"[INFO] Valid samples: {found['valid']}/{found['total']}"]
     labels = {
         "mpjpe": "MPJPE (fixed-sensor frame)",
@@ -241,7 +231,9 @@ def _sequences(run: Run) -> list[dict[str, Cell]]:
     tallies = run.tallies["skeletons"]
     error, joints = tallies.fields["error"].sum(axis=2), tallies.fields["joints"].sum(axis=2)
     labels = [label.partition("@")[0] for label in tallies.axes["alignment"]]
-    places = {name: labels.index(kind) for name, kind in zip(SHOWN[:3], ("none", "similarity", "root"), strict=True)}
+    places = {
+        name: labels.index(kind) for name, kind in zip(FIRST_TABLE[:3], ("none", "similarity", "root"), strict=True)
+    }
     means = np.divide(MM * error, joints, out=np.full(error.shape, np.nan), where=joints > 0)
     empty = Cell(None, why="no samples")
     return [

@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gnomon.suites.change.simulation.parts import Thing, cuboid, cylinder, ellipsoid
+from gnomon.simulation.rays import cuboid, ellipsoid, upright_cylinder
+from gnomon.suites.change.simulation.parts import Thing
 
 Maker = Callable[[np.random.Generator], Thing]
 
@@ -97,20 +98,20 @@ def stool(rng: np.random.Generator) -> Thing:
     """Return a round stool."""
     radius, height = rng.uniform((0.15, 0.42), (0.20, 0.65))
     legs = _legs(radius * 1.4, radius * 1.4, height - 0.04, 0.03)
-    return _thing("stool", cylinder((0, 0, height - 0.02), radius, 0.04), *legs)
+    return _thing("stool", upright_cylinder((0, 0, height - 0.02), radius, 0.04), *legs)
 
 
 def lamp(rng: np.random.Generator) -> Thing:
     """Return a floor lamp."""
     height, radius = rng.uniform((1.3, 0.15), (1.7, 0.24))
-    foot, pole = cylinder((0, 0, 0.015), 0.14, 0.03), cylinder((0, 0, height / 2), 0.015, height)
-    return _thing("lamp", foot, pole, cylinder((0, 0, height - 0.13), radius, 0.26))
+    foot, pole = upright_cylinder((0, 0, 0.015), 0.14, 0.03), upright_cylinder((0, 0, height / 2), 0.015, height)
+    return _thing("lamp", foot, pole, upright_cylinder((0, 0, height - 0.13), radius, 0.26))
 
 
 def bin_(rng: np.random.Generator) -> Thing:
     """Return a waste bin."""
     radius, height = rng.uniform((0.12, 0.25), (0.19, 0.45))
-    return _thing("bin", cylinder((0, 0, height / 2), radius, height))
+    return _thing("bin", upright_cylinder((0, 0, height / 2), radius, height))
 
 
 def plant(rng: np.random.Generator) -> Thing:
@@ -122,8 +123,8 @@ def plant(rng: np.random.Generator) -> Thing:
         )
         for _ in range(int(rng.integers(3, 6)))
     ]
-    stem = cylinder((0, 0, height / 2), 0.02, height)
-    return _thing("plant", cylinder((0, 0, 0.14), pot, 0.28), stem, *leaves)
+    stem = upright_cylinder((0, 0, height / 2), 0.02, height)
+    return _thing("plant", upright_cylinder((0, 0, 0.14), pot, 0.28), stem, *leaves)
 
 
 def crate(rng: np.random.Generator) -> Thing:
@@ -157,7 +158,7 @@ def vase(rng: np.random.Generator) -> Thing:
     """Return a vase."""
     width, height = rng.uniform((0.13, 0.22), (0.20, 0.36))
     body = ellipsoid((0, 0, height * 0.4), (width, width, height * 0.8))
-    return _thing("vase", body, cylinder((0, 0, height * 0.75), width * 0.22, height * 0.5))
+    return _thing("vase", body, upright_cylinder((0, 0, height * 0.75), width * 0.22, height * 0.5))
 
 
 def monitor(rng: np.random.Generator) -> Thing:
@@ -182,8 +183,8 @@ def books(rng: np.random.Generator) -> Thing:
 def reading_lamp(rng: np.random.Generator) -> Thing:
     """Return a lamp for a table."""
     height, radius = rng.uniform((0.35, 0.09), (0.52, 0.16))
-    foot, pole = cylinder((0, 0, 0.01), 0.09, 0.02), cylinder((0, 0, height / 2), 0.012, height)
-    return _thing("reading lamp", foot, pole, cylinder((0, 0, height - 0.09), radius, 0.18))
+    foot, pole = upright_cylinder((0, 0, 0.01), 0.09, 0.02), upright_cylinder((0, 0, height / 2), 0.012, height)
+    return _thing("reading lamp", foot, pole, upright_cylinder((0, 0, height - 0.09), radius, 0.18))
 
 
 def cushion(rng: np.random.Generator) -> Thing:

@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.rays import bounds, cuboid
 from gnomon.suites.change.simulation import furniture
 from gnomon.suites.change.simulation.furniture import Maker
-from gnomon.suites.change.simulation.parts import Thing, bounds, cuboid
+from gnomon.suites.change.simulation.parts import Thing
 
 THICK = 0.12
 TRIES = 60

@@ -10,16 +10,17 @@ distance between points: near surfaces end up even, far and slanted ones stay sp
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
+from gnomon.simulation.rays import NOTHING, bundle, cast
 from gnomon.suites.change.simulation.parts import Thing
-from gnomon.suites.change.simulation.rays import NOTHING, cast
 from gnomon.suites.change.simulation.rooms import Room
 
 RAYS_PER_POINT = 3.0
@@ -29,6 +30,8 @@ _NOISE, _NOISE_PER_M = 0.002, 0.001
 _GRAZING = 0.12
 _EDGE, _EDGE_SHARE = 0.10, 0.04
 _STRAY = 0.0004
+_BUNDLE = 16
+"""Neighbouring rays that are cast together."""
 _NEAR = np.array(sorted(itertools.product((-1, 0, 1), repeat=3), key=lambda step: sum(map(abs, step))))
 """Steps to a cell and its neighbours, the nearest first: most points that go have a kept one in their own cell."""
 
@@ -109,15 +112,7 @@ def misalignment(room: Room, rng: np.random.Generator) -> tuple[Array, Array]:
     turn *= 0.5 / np.linalg.norm(np.cross(turn, corners), axis=1).max()
     move *= 0.5 / np.linalg.norm(move)
     most = 0.003 + 0.042 * rng.beta(1.5, 3.0)  # of both together: each moves no corner by more than half of it
-    return _rotation(turn * most), move * most
-
-
-def _rotation(vector: Array) -> Array:
-    """Return the rotation about a vector by its length, in radians (Rodrigues)."""
-    angle = float(np.linalg.norm(vector))
-    x, y, z = vector / angle
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1 - np.cos(angle)) * cross @ cross)
+    return np.asarray(Rotation.from_rotvec(turn * most).as_matrix()), move * most
 
 
 def _distance(place: Array, boxes: Array) -> float:
@@ -133,10 +128,11 @@ def look(
 ) -> tuple[Array, Array]:
     """Return the points that one station sees, and the numbers of their things."""
     directions = _directions(rays, room.view, rng)
-    everything: Sequence[Thing] = [*room.structure, *things.values()]
-    numbers = np.array([*(NOTHING for _ in room.structure), *things, NOTHING])  # the last for rays that meet nothing
-    hits = cast(everything, place, directions)
-    owners = numbers[hits.owners]
+    everything = [*room.structure, *things.values()]
+    numbers = np.repeat([*(NOTHING for _ in room.structure), *things], [len(thing.parts) for thing in everything])
+    solids = np.concatenate([thing.parts for thing in everything])
+    hits = cast(solids, place, bundle(directions, np.arange(rays) // _BUNDLE))
+    owners = np.append(numbers, NOTHING)[hits.owners]  # the last for rays that meet nothing
     ranges = _with_edges(hits.ranges, owners, rng)
     back = np.isfinite(ranges) & (rng.random(rays) < hits.cosines / _GRAZING)
     directions, ranges, owners = directions[back], ranges[back], owners[back]

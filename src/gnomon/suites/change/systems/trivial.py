@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from gnomon.suites.change.systems.detection import nothing as none
 @dataclass(frozen=True)
 class Nothing(Parameters):
     """Nothing ever changes."""
+
+    trivial: ClassVar[bool] = True
 
     def detect(self, reference: Any, comparison: Any) -> Detection:
         """Return no box, and no point that changed."""
@@ -31,6 +33,7 @@ class Everything(Parameters):
     half, since there is no evidence.
     """
 
+    trivial: ClassVar[bool] = True
     pad: float = 0.02
 
     def detect(self, reference: Any, comparison: Any) -> Detection:

@@ -3,7 +3,7 @@
 A script of sub-tasks and actions (:mod:`~gnomon.suites.episode.simulation.script`) says what the hands, the eyes and
 the feet want (``acting``, ``route``); a jointed body does it (``posing``, ``body``); the headset rides on the head
 (``rig``). Everything else follows from that one motion: poses, inertial samples, hands in the camera's frame and
-contacts (``sensing``), depth and videos by rays against the same room, things and body (``scene``, ``rays``,
+contacts (``sensing``), depth and videos by rays against the same room, things and body (``scene``,
 ``picturing``, ``filming``), sound (``sound``) and captions (``captioning``). What drops out in real recordings drops
 out here (``gaps``).
 

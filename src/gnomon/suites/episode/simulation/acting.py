@@ -12,10 +12,9 @@ from itertools import pairwise
 import numpy as np
 
 from gnomon.core.tallies import Array
-from gnomon.suites.episode.simulation.body import Person
-from gnomon.suites.episode.simulation.curves import during, ramp, smooth
+from gnomon.simulation.curves import during, ramp, smooth
 from gnomon.suites.episode.simulation.kitchen import THINGS, Kitchen
-from gnomon.suites.episode.simulation.route import STEP_S
+from gnomon.suites.episode.simulation.people import Person
 from gnomon.suites.episode.simulation.script import Act, Script
 
 SIDEWAYS = (-1.0, 1.0)
@@ -99,7 +98,7 @@ def wishes(script: Script, room: Kitchen, who: Person, times: Array, fps: float)
     points = [
         _along(hand.keys, times)
         + sum((wave.at(times) for wave in hand.waves), np.zeros(3))
-        + _swing(side, times, moving)
+        + _swing(side, times, moving, who)
         for side, hand in enumerate(hands)
     ]
     level = {
@@ -219,9 +218,9 @@ def _hanging(out: float, who: Person) -> tuple[float, float, float]:
     return (0.22 * out, 0.10, 0.47 * who.height)
 
 
-def _swing(side: int, times: Array, moving: Array) -> Array:
+def _swing(side: int, times: Array, moving: Array, who: Person) -> Array:
     """Return how a free arm swings while walking."""
-    phase = np.pi * times / STEP_S + np.pi * side
+    phase = 2 * np.pi * times / who.stride_s + np.pi * side
     found = np.zeros((len(times), 3))
     found[:, 1] = 0.09 * np.sin(phase) * moving
     found[:, 2] = 0.012 * np.cos(2 * phase) * moving

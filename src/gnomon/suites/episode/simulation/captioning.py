@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.body import SIDES
 from gnomon.suites.episode.simulation.activities import VERBS
-from gnomon.suites.episode.simulation.body import SIDES
 from gnomon.suites.episode.simulation.script import NOBODY, Act, Script
 
 LONGEST = 240

@@ -12,9 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.rays import cuboid
+from gnomon.simulation.rays import room as room_around
 
 CLEARANCE = 0.30
 """From the front of a piece of furniture to the middle of who stands before it."""
+SIDES = 6
+"""Of a room: walls at low and high x and y, floor and ceiling."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,16 +94,16 @@ class Kitchen:
     ----------
     size
         ``(3,)``.
-    boxes
-        ``(B, 6)``: lower and upper corner of each piece of furniture.
+    solids
+        ``(B + 1, 8)``: the pieces of furniture, then the room around them (:mod:`gnomon.simulation.rays`).
     colours
-        ``(B + 6, 3)``: of the pieces, then of the walls at low and high x and y, the floor and the ceiling.
+        ``(B + 6, 3)``: of the pieces, then of the sides of the room.
     places
         Where to stand, by name.
     """
 
     size: Array
-    boxes: Array
+    solids: Array
     colours: Array
     places: Mapping[str, Place]
 
@@ -150,4 +154,6 @@ def kitchen(rng: np.random.Generator) -> Kitchen:
     walls = np.array([[0.82, 0.80, 0.74], [0.78, 0.80, 0.80], [0.84, 0.82, 0.78], [0.80, 0.83, 0.82]])
     rest = np.array([[0.46, 0.40, 0.36], [0.92, 0.92, 0.90]])
     colours = np.concatenate([np.array(tints) * rng.uniform(0.85, 1.1), walls * rng.uniform(0.9, 1.05), rest])
-    return Kitchen(np.array([wide, deep, high]), np.array(boxes), np.clip(colours, 0.02, 1.0), places)
+    size, corners = np.array([wide, deep, high]), np.array(boxes)
+    pieces = [cuboid((low + high) / 2, high - low) for low, high in zip(corners[:, :3], corners[:, 3:], strict=True)]
+    return Kitchen(size, np.array([*pieces, room_around(size / 2, size)]), np.clip(colours, 0.02, 1.0), places)

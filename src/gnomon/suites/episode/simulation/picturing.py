@@ -16,23 +16,27 @@ import numpy as np
 
 from gnomon.core.compiling import jit
 from gnomon.core.tallies import Array
+from gnomon.simulation.rays import Hits, Rays, bundle, cast
 from gnomon.suites.episode.simulation import rig as rigs
-from gnomon.suites.episode.simulation.rays import SHINY, SIDES, Hits, Lens, cast, lens
+from gnomon.suites.episode.simulation.kitchen import SIDES
 from gnomon.suites.episode.simulation.rig import Rig
 from gnomon.suites.episode.simulation.scene import Scene
 
 DEPTH_MIN, DEPTH_MAX = 0.16, 3.0
 _STEPS = 16.0
 """Of a disparity, to a pixel."""
+_TILE = 8
+"""Side of the squares of pixels whose rays are cast together."""
 BLOCK = 4
 """Side of the squares of pixels that are matched together."""
 
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """A camera of the headset: its rays, and where it is on the inertial sensor."""
+    """A camera of the headset: rays ``(height, width, 3)``, the same in bundles, its place on the inertial sensor."""
 
-    look: Lens
+    rays: Array
+    bundles: Rays
     body_from_camera: Array
 
     def place(self, room_from_body: Array) -> tuple[Array, Array]:
@@ -41,15 +45,26 @@ class Camera:
         return np.ascontiguousarray(found[:3, :3]), np.ascontiguousarray(found[:3, 3])
 
     def hits(self, scene: Scene, frame: int, room_from_body: Array) -> Hits:
-        """Return what the camera meets at a frame."""
+        """Return what the camera meets at a frame, in the shape of the picture."""
         turn, origin = self.place(room_from_body)
-        return cast(self.look, turn, origin, scene.room.size, scene.room.boxes, scene.solids[frame])
+        shape = self.rays.shape[:2]
+        hits = cast(scene.solids(frame), origin, self.bundles, turn)
+        flat = hits.ranges.reshape(shape), hits.owners.reshape(shape)
+        return Hits(*flat, hits.normals.reshape(*shape, 3), hits.cosines.reshape(shape))
+
+
+def camera(rays: Array, camera_from_body: Array) -> Camera:
+    """Return a camera; directions of length 0 are no rays."""
+    rows, columns = np.indices(rays.shape[:2]) // _TILE
+    return Camera(
+        rays, bundle(rays.reshape(-1, 3), (rows * rays.shape[1] + columns).ravel()), rigs.inverse(camera_from_body)
+    )
 
 
 def depth_camera(headset: Rig) -> Camera:
     """Return the camera of the depth maps: the left stereo camera at half size."""
     size = (rigs.DEPTH_SIZE, rigs.DEPTH_SIZE)
-    return Camera(lens(rigs.pinhole_rays(headset.stereo, rigs.STEREO, size)), rigs.inverse(headset.left_from_body))
+    return camera(rigs.pinhole_rays(headset.stereo, rigs.STEREO, size), headset.left_from_body)
 
 
 def video_cameras(headset: Rig, height: int) -> dict[str, Camera]:
@@ -57,10 +72,10 @@ def video_cameras(headset: Rig, height: int) -> dict[str, Camera]:
     found = {}
     for k, (lens_k, lens_d, from_body) in enumerate(headset.fisheye):
         rays = rigs.fisheye_rays(lens_k, lens_d, rigs.FISHEYE, picture(rigs.FISHEYE, height))
-        found[f"fisheye_cam{k}"] = Camera(lens(rays), rigs.inverse(from_body))
+        found[f"fisheye_cam{k}"] = camera(rays, from_body)
     for name, from_body in (("left", headset.left_from_body), ("right", headset.right_from_body)):
         rays = rigs.pinhole_rays(headset.stereo, rigs.STEREO, picture(rigs.STEREO, height))
-        found[f"stereo_{name}"] = Camera(lens(rays), rigs.inverse(from_body))
+        found[f"stereo_{name}"] = camera(rays, from_body)
     return found
 
 
@@ -74,8 +89,7 @@ def depth_map(hits: Hits, headset: Rig, scene: Scene, frame: int, seed: int) -> 
     shape = hits.ranges.shape
     depth, confidence = np.empty(shape, dtype=np.float32), np.empty(shape, dtype=np.uint8)
     scale = headset.stereo[0] * rigs.DEPTH_SCALE * headset.baseline
-    shiny = np.concatenate([np.zeros(len(scene.room.boxes) + SIDES), scene.solids[frame, :, SHINY]])
-    _measure(hits.ranges, hits.owners, hits.cosines, shiny, scale, seed + 104_729 * frame, depth, confidence)
+    _measure(hits.ranges, hits.owners, hits.cosines, scene.shiny, scale, seed + 104_729 * frame, depth, confidence)
     return depth, confidence
 
 
@@ -83,10 +97,9 @@ def colours(hits: Hits, camera: Camera, scene: Scene, room_from_body: Array, gai
     """Return a picture ``(height, width, 3)`` in RGB bytes, lit by a lamp below the ceiling."""
     turn, origin = camera.place(room_from_body)
     out = np.empty(hits.normals.shape, dtype=np.uint8)
-    tints = np.concatenate([scene.room.colours, scene.colours])
     lamp = scene.room.size * (0.5, 0.5, 0.92)
-    views = (camera.look.rays, turn, origin, hits.ranges, hits.owners, hits.normals)
-    _shade(*views, tints, len(scene.room.boxes), lamp, gain, out)
+    views = (camera.rays, turn, origin, hits.ranges, hits.owners, hits.normals)
+    _shade(*views, scene.colours, len(scene.room.solids) - 1, lamp, gain, out)
     return out
 
 
@@ -112,7 +125,7 @@ def _measure(
             steps = max(round((disparity + noise) * _STEPS), 1.0)
             found = scale * _STEPS / steps
             sure = 45.0 + 120.0 * slant * math.exp(-0.25 * z) + 14.0 * (one - 0.5)
-            lost = x < disparity or (slant < 0.12 and two < 0.6) or (shiny[owners[y, x]] > 0.0 and two < 0.35)
+            lost = x < disparity or (slant < 0.12 and two < 0.6) or (shiny[owners[y, x]] and two < 0.35)
             if lost:
                 sure *= 0.35
             good = not lost and DEPTH_MIN <= found <= DEPTH_MAX
@@ -129,7 +142,7 @@ def _shade(
     owners: Any,
     normals: Any,
     tints: Any,
-    count: int,
+    room: int,
     lamp: Any,
     gain: float,
     out: Any,
@@ -148,15 +161,22 @@ def _shade(
                 away += (lamp[k] - p[k]) ** 2
                 facing += (lamp[k] - p[k]) * normals[y, x, k]
             light = 0.35 + 1.1 * max(facing, 0.0) / math.sqrt(away) / (0.6 + 0.35 * away)
-            side = owner - count
+            side, tint = -1, owner
+            if owner == room:  # each side has a colour of its own
+                for k in range(3):
+                    if abs(normals[y, x, k]) > 0.5:
+                        side = 2 * k + (1 if normals[y, x, k] < 0.0 else 0)
+                tint = room + side
+            elif owner > room:
+                tint = owner + SIDES - 1
             if side == 4:  # the floor has squares
                 light *= 0.8 if (math.floor(p[0] / 0.3) + math.floor(p[1] / 0.3)) % 2 == 0 else 1.05
             elif 0 <= side < 4:  # walls have tiles
                 along = p[1] if side < 2 else p[0]
                 line = (along % 0.2 < 0.012) or (p[2] % 0.15 < 0.012)
                 light *= 0.75 if line and p[2] < 1.5 else 1.0
-            elif side < 0:  # wood and steel have a grain
+            elif owner < room:  # wood and steel have a grain
                 light *= 0.93 + 0.07 * math.sin(40.0 * p[0] + 13.0 * p[1] + 3.0 * math.sin(25.0 * p[2]))
             for k in range(3):
-                value = 255.0 * gain * light * tints[owner, k]
+                value = 255.0 * gain * light * tints[tint, k]
                 out[y, x, k] = int(min(max(value, 0.0), 255.0))

@@ -1,7 +1,6 @@
 """From wishes to a body: joints turned so that feet stand on the floor and hands are where they are wanted.
 
-Arms and legs are chains of two bones, solved in closed form; what is out of reach is reached for, not stretched to.
-All turns are seen from outside, ``(N, 52, 3, 3)``, until they are written.
+All turns are outer ones, ``(N, 52, 3, 3)``, until they are written (:mod:`gnomon.simulation.body`).
 """
 
 from __future__ import annotations
@@ -12,27 +11,32 @@ import numpy as np
 from scipy.ndimage import minimum_filter1d
 
 from gnomon.core.tallies import Array
-from gnomon.suites.episode.simulation import body
-from gnomon.suites.episode.simulation.acting import PALM, SIDEWAYS, Wishes
-from gnomon.suites.episode.simulation.body import (
-    ANKLES,
+from gnomon.simulation.body import (
     COLLARS,
     ELBOWS,
-    FEET,
     FIRST_FINGERS,
     HEAD,
+    HIP_HEIGHT,
     HIPS,
-    KNEES,
     NECK,
     PELVIS,
+    SHOULDER_ABOVE_HIPS,
+    SHOULDER_WIDTH,
     SHOULDERS,
     SIGNS,
     SPINE,
     WRISTS,
-    Person,
+    Body,
+    align,
+    bend_two_bones,
+    face,
+    place_hand,
+    place_joints,
+    unit,
 )
-from gnomon.suites.episode.simulation.curves import smooth, wander
-from gnomon.suites.episode.simulation.route import Feet
+from gnomon.simulation.curves import smooth, wander
+from gnomon.simulation.gait import Feet, follow_with_leg
+from gnomon.suites.episode.simulation.acting import PALM, SIDEWAYS, Wishes
 
 UP = np.array([0.0, 0.0, 1.0])
 DEPTH = 0.035
@@ -58,13 +62,13 @@ class Posed:
         return np.asarray(self.joints[:, WRISTS[side]] + self.turns[:, WRISTS[side]] @ fingers)
 
 
-def pose(who: Person, stand: Array, feet: Feet, wanted: Wishes, rng: np.random.Generator, fps: float) -> Posed:
+def pose(who: Body, stand: Array, feet: Feet, wanted: Wishes, rng: np.random.Generator, fps: float) -> Posed:
     """Return the body of a person.
 
     Parameters
     ----------
     who
-        The person.
+        The bones of the person.
     stand
         ``(N, 3)``: x, y and heading.
     feet
@@ -78,48 +82,38 @@ def pose(who: Person, stand: Array, feet: Feet, wanted: Wishes, rng: np.random.G
     """
     count = len(stand)
     sway = wander(rng, count, 5, fps, 0.7) * (0.004, 0.004, 0.002, 0.012, 0.012)
-    turns = np.empty((count, len(body.PARENTS), 3, 3))
+    turns = np.empty((count, len(who.offsets), 3, 3))
     turns[:] = np.eye(3)
     lean, twist = _trunk(who, wanted, fps)
     for joint, share in zip((PELVIS, *SPINE), (0.3, 0.5, 0.75, 1.0), strict=True):
-        turns[:, joint] = _facing(stand[:, 2] + share * twist + sway[:, 3], share * lean + sway[:, 4])
+        turns[:, joint] = face(stand[:, 2] + share * twist + sway[:, 3], share * lean + sway[:, 4])
     yaw, pitch = _head(who, stand, wanted, fps)
-    turns[:, HEAD] = _facing(yaw + sway[:, 3], pitch + sway[:, 4])
-    turns[:, NECK] = _facing(0.5 * (yaw + stand[:, 2] + twist), 0.5 * (pitch + lean))
+    turns[:, HEAD] = face(yaw + sway[:, 3], pitch + sway[:, 4])
+    turns[:, NECK] = face(0.5 * (yaw + stand[:, 2] + twist), 0.5 * (pitch + lean))
     turns[:, COLLARS] = turns[:, SPINE[-1:]]
     root = _root(who, stand, feet, fps) + sway[:, :3]
     root -= (turns[:, PELVIS] @ np.array([0.0, 0.0, 1.0])) * (0.12 * np.sin(lean))[:, np.newaxis] * (1, 1, 0)
     for side in (0, 1):
-        _leg(who, turns, root, feet, side)
+        follow_with_leg(who, turns, root, feet, side)
         _arm(who, turns, root, stand, wanted, side)
         _fingers(turns, wanted.grip[:, side], side)
-    joints = body.placed(who, turns, root)
-    return Posed(turns, joints, (body.hand(who, turns, joints, 0), body.hand(who, turns, joints, 1)))
+    joints = place_joints(who, turns, root)
+    return Posed(turns, joints, (place_hand(who, turns, joints, 0), place_hand(who, turns, joints, 1)))
 
 
-def _facing(yaw: Array, pitch: Array) -> Array:
-    """Return turns of a body that faces a direction and bows: columns left, up and forwards, z of the room up."""
-    c, s, cp, sp = np.cos(yaw), np.sin(yaw), np.cos(pitch), np.sin(pitch)
-    zero = np.zeros_like(c * cp)
-    left = np.stack([-s + zero, c + zero, zero], axis=-1)
-    up = np.stack([c * sp, s * sp, cp + zero], axis=-1)
-    ahead = np.stack([c * cp, s * cp, -sp + zero], axis=-1)
-    return np.stack([left, up, ahead], axis=-1)
-
-
-def _trunk(who: Person, wanted: Wishes, fps: float) -> tuple[Array, Array]:
+def _trunk(who: Body, wanted: Wishes, fps: float) -> tuple[Array, Array]:
     """Return how far the trunk leans forwards and turns, so that the hands reach what they want."""
-    arm = float(np.abs(who.offsets[[ELBOWS[0], WRISTS[0]], 0]).sum())
-    shoulder = np.array([[0.11 * out * who.height, 0.0, 0.82 * who.height] for out in SIDEWAYS])
+    up = (HIP_HEIGHT + SHOULDER_ABOVE_HIPS) * who.height
+    shoulder = np.array([[SHOULDER_WIDTH * out * who.height, 0.0, up] for out in SIDEWAYS])
     away = np.linalg.norm(wanted.hands - shoulder, axis=-1)
-    missing = np.maximum(away - (0.93 * arm + PALM), 0.0)
+    missing = np.maximum(away - (0.93 * sum(who.arm) + PALM), 0.0)
     ahead = np.clip(wanted.hands[..., 1] / 0.3, 0.0, 1.0)
     lean = np.clip(0.05 + (2.4 * missing * ahead).max(axis=1), 0.0, _LEAN_MOST)
     twist = np.clip(-0.5 * (wanted.hands[..., 0] - (0.18 * np.array(SIDEWAYS))) * ahead, -0.35, 0.35).sum(axis=1)
     return smooth(lean, fps, 0.18), smooth(twist, fps, 0.18)
 
 
-def _head(who: Person, stand: Array, wanted: Wishes, fps: float) -> tuple[Array, Array]:
+def _head(who: Body, stand: Array, wanted: Wishes, fps: float) -> tuple[Array, Array]:
     """Return heading and pitch of the head; the eyes do the rest of the way down."""
     across, ahead, height = wanted.eyes.T
     away = np.maximum(np.hypot(across, ahead), 0.25)
@@ -128,14 +122,14 @@ def _head(who: Person, stand: Array, wanted: Wishes, fps: float) -> tuple[Array,
     return smooth(yaw, fps, 0.10), smooth(pitch, fps, 0.10)
 
 
-def _root(who: Person, stand: Array, feet: Feet, fps: float) -> Array:
+def _root(who: Body, stand: Array, feet: Feet, fps: float) -> Array:
     """Return the place of the pelvis: as high as both legs allow, and over the foot that stands."""
     down = who.offsets[HIPS[0], 1]
-    reach = 0.985 * who.leg
-    flat = np.linalg.norm(feet.place[..., :2] - stand[:, np.newaxis, :2], axis=-1)
-    height = who.ankle + np.sqrt(np.maximum(reach**2 - np.maximum(flat - 0.06, 0) ** 2, 0.0)) - down
+    reach = 0.985 * sum(who.leg)
+    flat = np.linalg.norm(feet.ankles[..., :2] - stand[:, np.newaxis, :2], axis=-1)
+    height = feet.ankles[..., 2] + np.sqrt(np.maximum(reach**2 - np.maximum(flat - 0.06, 0) ** 2, 0.0)) - down
     low = minimum_filter1d(height.min(axis=1), 5)  # smoothing must not lift the pelvis out of reach of the floor
-    weight = (feet.place[:, 0, 2] - feet.place[:, 1, 2]) / 0.055
+    weight = feet.swing[:, 0] - feet.swing[:, 1]
     to_left = np.stack([-np.sin(stand[:, 2]), np.cos(stand[:, 2])], axis=1)
     found = np.empty((len(stand), 3))
     found[:, :2] = stand[:, :2] - smooth(0.018 * weight[:, np.newaxis] * to_left, fps, 0.08)
@@ -143,38 +137,24 @@ def _root(who: Person, stand: Array, feet: Feet, fps: float) -> Array:
     return found
 
 
-def _leg(who: Person, turns: Array, root: Array, feet: Feet, side: int) -> None:
-    hip = root + turns[:, PELVIS] @ who.offsets[HIPS[side]]
-    ankle = feet.place[:, side] + (0.0, 0.0, who.ankle)
-    yaw, pitch = feet.heading[:, side], feet.pitch[:, side]
-    ahead = np.stack([np.cos(yaw), np.sin(yaw), np.zeros_like(yaw)], axis=-1)
-    bones = (-who.offsets[KNEES[side], 1], -who.offsets[ANKLES[side], 1])
-    thigh, shank, hinge = _two_bones(hip, ankle, bones, ahead)
-    rest, axis = np.array([0.0, -1.0, 0.0]), np.array([1.0, 0.0, 0.0])
-    turns[:, HIPS[side]] = _aligned(rest, axis, thigh, hinge)
-    turns[:, KNEES[side]] = _aligned(rest, axis, shank, hinge)
-    turns[:, ANKLES[side]] = turns[:, FEET[side]] = _facing(yaw, pitch)
-
-
-def _arm(who: Person, turns: Array, root: Array, stand: Array, wanted: Wishes, side: int) -> None:
-    chest = body.placed(who, turns, root)
+def _arm(who: Body, turns: Array, root: Array, stand: Array, wanted: Wishes, side: int) -> None:
+    chest = place_joints(who, turns, root)
     shoulder = chest[:, SHOULDERS[side]]
     sign, out = SIGNS[side], SIDEWAYS[side]
     palm = _in_room(stand, wanted.hands[:, side])
-    approach = fingers = _unit(palm - shoulder - 0.15 * UP)
+    approach = fingers = unit(palm - shoulder - 0.15 * UP)
     pole = _directed(stand, np.array([0.75 * out, -0.35, -1.0]))
     flat = wanted.flat[:, side, np.newaxis]
     face = inwards = flat * -UP + (1 - flat) * _directed(stand, np.array([-out, 0.0, 0.0]))
-    bones = (abs(who.offsets[ELBOWS[side], 0]), abs(who.offsets[WRISTS[side], 0]))
     for _ in range(_ROUNDS):
         wrist = palm - PALM * fingers - DEPTH * face
-        upper, fore, hinge = _two_bones(shoulder, wrist, bones, pole)
-        fingers = _unit(fore + 0.35 * approach)
-        face = _unit(inwards - (inwards * fingers).sum(axis=1, keepdims=True) * fingers + 1e-9)
+        upper, fore, hinge = bend_two_bones(shoulder, wrist, who.arm, pole)
+        fingers = unit(fore + 0.35 * approach)
+        face = unit(inwards - (inwards * fingers).sum(axis=1, keepdims=True) * fingers + 1e-9)
     rest, axis = np.array([sign, 0.0, 0.0]), np.array([0.0, -sign, 0.0])
-    turns[:, SHOULDERS[side]] = _aligned(rest, axis, upper, hinge)
-    turns[:, ELBOWS[side]] = _aligned(rest, axis, fore, hinge)
-    turns[:, WRISTS[side]] = _aligned(rest, np.array([0.0, -1.0, 0.0]), fingers, face)
+    turns[:, SHOULDERS[side]] = align(rest, axis, upper, hinge)
+    turns[:, ELBOWS[side]] = align(rest, axis, fore, hinge)
+    turns[:, WRISTS[side]] = align(rest, np.array([0.0, -1.0, 0.0]), fingers, face)
 
 
 def _fingers(turns: Array, grip: Array, side: int) -> None:
@@ -189,26 +169,6 @@ def _fingers(turns: Array, grip: Array, side: int) -> None:
             turns[:, FIRST_FINGERS[side] + 3 * finger + k] = inner
 
 
-def _two_bones(start: Array, goal: Array, bones: tuple[float, float], pole: Array) -> tuple[Array, Array, Array]:
-    """Return the directions of two bones from a start to a goal that bend towards a pole, and the axis of the joint."""
-    a, b = bones
-    way = goal - start
-    distance = np.clip(np.linalg.norm(way, axis=1), abs(a - b) + 0.02, 0.998 * (a + b))[:, np.newaxis]
-    along = _unit(way)
-    bend = _unit(pole - (pole * along).sum(axis=1, keepdims=True) * along)
-    cosine = (a * a + distance**2 - b * b) / (2 * a * distance)
-    first = cosine * along + np.sqrt(1 - cosine**2) * bend
-    second = _unit(distance * along - a * first)
-    return first, second, np.cross(bend, along)
-
-
-def _aligned(rest: Array, axis: Array, direction: Array, hinge: Array) -> Array:
-    """Return turns that take a direction at rest and an axis at right angles to others ``(N, 3)``."""
-    before = np.stack([rest, axis, np.cross(rest, axis)], axis=-1)
-    after = np.stack([direction, hinge, np.cross(direction, hinge)], axis=-1)
-    return np.asarray(after @ before.T)
-
-
 def _in_room(stand: Array, points: Array) -> Array:
     """Return points to the right, ahead and above of where somebody stands, in the room."""
     found = _directed(stand, points)
@@ -221,7 +181,3 @@ def _directed(stand: Array, vectors: Array) -> Array:
     c, s = np.cos(stand[:, 2]), np.sin(stand[:, 2])
     across, ahead, up = (vectors[..., k] for k in range(3))
     return np.stack([c * ahead + s * across, s * ahead - c * across, up + np.zeros_like(c)], axis=-1)
-
-
-def _unit(vectors: Array) -> Array:
-    return np.asarray(vectors / np.linalg.norm(vectors, axis=-1, keepdims=True))

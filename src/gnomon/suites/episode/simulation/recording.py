@@ -13,10 +13,13 @@ from scipy.spatial.transform import Rotation
 
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
+from gnomon.simulation.body import FIRST_FINGERS, HEAD, SIDES, SIGNS, SMPL_H, own_turns
+from gnomon.simulation.curves import wander
+from gnomon.simulation.gait import Feet
+from gnomon.simulation.rays import Hits
 from gnomon.suites.episode.layout import ANNOTATION
 from gnomon.suites.episode.simulation import (
     acting,
-    body,
     captioning,
     posing,
     rig,
@@ -27,11 +30,10 @@ from gnomon.suites.episode.simulation import (
     storing,
 )
 from gnomon.suites.episode.simulation import gaps as missing
-from gnomon.suites.episode.simulation.body import FIRST_FINGERS, HEAD, SIDES, SIGNS
-from gnomon.suites.episode.simulation.curves import wander
 from gnomon.suites.episode.simulation.filming import Film
 from gnomon.suites.episode.simulation.gaps import Gaps
 from gnomon.suites.episode.simulation.kitchen import kitchen
+from gnomon.suites.episode.simulation.people import Person, draw_person
 from gnomon.suites.episode.simulation.picturing import (
     DEPTH_MAX,
     DEPTH_MIN,
@@ -42,8 +44,6 @@ from gnomon.suites.episode.simulation.picturing import (
     video_cameras,
 )
 from gnomon.suites.episode.simulation.posing import Posed
-from gnomon.suites.episode.simulation.rays import SIDES as WALLS
-from gnomon.suites.episode.simulation.rays import Hits
 from gnomon.suites.episode.simulation.rig import Rig
 from gnomon.suites.episode.simulation.scene import Scene
 from gnomon.suites.episode.simulation.script import Script
@@ -78,9 +78,9 @@ class Request:
 class Take:
     """Everything about an episode that does not need rays; one frame more than is annotated."""
 
-    who: body.Person
+    who: Person
     script: Script
-    feet: route.Feet
+    feet: Feet
     posed: Posed
     headset: Rig
     times_ns: Array
@@ -95,11 +95,11 @@ def act_out(request: Request) -> Take:
     count = request.frames + 1
     times_ns = sensing.clock(request.stream("clock"), count)
     seconds = (times_ns - times_ns[0]) / 1e9
-    who, room = body.person(request.stream("person")), kitchen(request.stream("kitchen"))
+    who, room = draw_person(request.stream("person")), kitchen(request.stream("kitchen"))
     play = script.write(request.stream("script"), room, who, float(seconds[-1]) + 0.5)
-    stand, feet = play.route.at(seconds), route.feet(play.route, seconds)
+    stand, feet = play.route.at(seconds), route.feet(play.route, who, seconds)
     wanted = acting.wishes(play, room, who, seconds, FPS)
-    posed = posing.pose(who, stand, feet, wanted, request.stream("sway"), FPS)
+    posed = posing.pose(who.body, stand, feet, wanted, request.stream("sway"), FPS)
     headset = rig.rig(request.stream("headset"))
     poses = sensing.follow(posed, headset, seconds, request.stream("world"))
     seen = scene.scene(play, room, posed, stand, wanted, seconds)
@@ -120,7 +120,7 @@ def record(folder: Path, request: Request) -> Iterator[int]:
     with ExitStack() as stack:
         film = {}
         for name, camera in cameras.items():
-            shape = camera.look.lengths.shape
+            shape = camera.rays.shape
             film[name] = stack.enter_context(Film(folder / f"{name}.mp4", (shape[1], shape[0]), heard))
         attributes = {"by": "gnomon simulate episode", "seed": request.seed, "episode": request.number}
         file = stack.enter_context(storing.created(folder / ANNOTATION, request.frames, attributes))
@@ -152,13 +152,13 @@ class _Cloud:
         """Take some points of a frame."""
         if frame % self._every:
             return
-        still = (hits.owners < len(take.scene.room.boxes) + WALLS) & (hits.ranges < _CLOUD_FAR)
+        still = (hits.owners < len(take.scene.room.solids)) & (hits.ranges < _CLOUD_FAR)
         rows, columns = np.nonzero(still)
         if not len(rows):
             return
         chosen = self._rng.choice(len(rows), self._count)
         turn, origin = camera.place(at)
-        rays = camera.look.rays[rows[chosen], columns[chosen]]
+        rays = camera.rays[rows[chosen], columns[chosen]]
         away = hits.ranges[rows[chosen], columns[chosen], np.newaxis] * (rays @ turn.T)
         points = take.poses.to_world(origin + away)
         self._found.append(points + self._rng.normal(0, 0.006, points.shape))
@@ -216,14 +216,14 @@ def _imu(request: Request, take: Take) -> dict[str, Any]:
 def _body(request: Request, take: Take) -> dict[str, Any]:
     count, world = request.frames, take.poses.world_from_room[:3, :3]
     turns, joints = take.posed.turns[:count], take.poses.to_world(take.posed.joints[:count])
-    own = _quaternions(body.against_parents(turns))
+    own = _quaternions(own_turns(SMPL_H, turns))
     eyes = joints[:, HEAD] + world @ turns[:, HEAD] @ rig.EYES
     found = {
         "Ts_world_cpf": np.concatenate([_quaternions(world @ turns[:, HEAD]), eyes], axis=1),
         "Ts_world_root": np.concatenate([_quaternions(world @ turns[:, 0]), joints[:, 0]], axis=1),
         "betas": np.zeros((count, 16)),
         "body_quats": own[:, 1:22],
-        "contacts": sensing.contacts(take.who, take.posed, take.touch, request.stream("contacts"))[:count],
+        "contacts": sensing.contacts(take.who.body, take.posed, take.touch, request.stream("contacts"))[:count],
         "keypoints": joints,
         "left_hand_quats": own[:, FIRST_FINGERS[0] : FIRST_FINGERS[0] + 15],
         "right_hand_quats": own[:, FIRST_FINGERS[1] : FIRST_FINGERS[1] + 15],
@@ -237,7 +237,7 @@ def _hand(request: Request, take: Take, side: int) -> dict[str, Any]:
     seen = sensing.see_hand(take.posed, take.poses, take.headset, side, request.stream(f"{SIDES[side]} hand"))
     there = seen.seen[:count] & ~take.gaps.hands[:, side]
     first = FIRST_FINGERS[side]
-    fingers = body.against_parents(take.posed.turns[:count])[:, first : first + 15]
+    fingers = own_turns(SMPL_H, take.posed.turns[:count])[:, first : first + 15]
     found = {
         "joints_3d": seen.joints[:count],
         "mano_hand_betas": np.zeros((count, 10)),

@@ -1,27 +1,23 @@
 """Ways through a room: where a person is, where they face, and where their feet stand.
 
 The middle of the body follows moves of least jerk between places; it turns to the way first and to the work at its end.
-Feet that stand do not move: steps alternate, and each puts a foot where it will be under the body half a step later.
+Feet that stand do not move: steps alternate, and each puts a foot where it will be under the body a little later
+(:mod:`gnomon.simulation.gait`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from gnomon.core.tallies import Array
-from gnomon.suites.episode.simulation.body import SIGNS
-from gnomon.suites.episode.simulation.curves import ease, nearest_angle, ramp
+from gnomon.simulation.curves import ease, ramp
+from gnomon.simulation.gait import OVER, STANCE, Feet, Step, foothold, move_feet
+from gnomon.suites.episode.simulation.people import Person
 
-STEP_S = 0.52
-SWING = 0.8
-"""Share of the time of a step in which its foot is in the air."""
-LIFT, ROLL = 0.065, 0.45
-"""Height that an ankle is lifted in metres, and pitch of the foot when it leaves the floor, in radians."""
 APART = 0.10
-"""From the middle of the body to each foot."""
+"""From the middle of the body to each ankle."""
 _SHORT = 1.0
 """Ways shorter than this are done sideways, without turning to them."""
 
@@ -52,8 +48,8 @@ def leg(start: float, origin: Array, xy: Array, heading: float, pace: float) -> 
     """Return the way from where somebody is to a place."""
     way = xy - origin[:2]
     distance = float(np.hypot(*way))
-    along = None if distance < _SHORT else nearest_angle(float(np.arctan2(way[1], way[0])), origin[2])
-    facing = nearest_angle(heading, origin[2] if along is None else along)
+    along = None if distance < _SHORT else _nearest_angle(float(np.arctan2(way[1], way[0])), origin[2])
+    facing = _nearest_angle(heading, origin[2] if along is None else along)
     turned = abs(facing - origin[2]) if along is None else abs(along - origin[2]) + abs(facing - along)
     seconds = (0.45 + distance + 0.17 * turned) / pace
     return Leg(start, start + seconds, origin, np.array([*xy, facing]), along)
@@ -82,47 +78,26 @@ class Route:
         return np.clip(found, 0.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Feet:
-    """Both feet over time: place of the ankle ``(N, 2, 3)`` above its height at rest, heading and pitch ``(N, 2)``."""
-
-    place: Array
-    heading: Array
-    pitch: Array
-    landings: tuple[float, ...]
-    """When a foot comes down."""
+def feet(route: Route, who: Person, times: Array) -> Feet:
+    """Return where the feet of a person are."""
+    begin = [foothold(who.body, route.begin[np.newaxis], side, APART)[0] for side in (0, 1)]
+    steps = [step for way in route.legs for step in _steps(route, way, who)]
+    return move_feet(who.body, begin, steps, who.stride_s, times)
 
 
-def feet(route: Route, times: Array) -> Feet:
-    """Return where the feet are."""
-    steps = [step for way in route.legs for step in _steps(route, way)]
-    place, heading, pitch = np.zeros((len(times), 2, 3)), np.zeros((len(times), 2)), np.zeros((len(times), 2))
-    for side in (0, 1):
-        here = _foothold(route.begin[np.newaxis], side)[0]
-        found = np.broadcast_to(here, (len(times), 3)).copy()
-        for start, goal in ((start, goal) for start, foot, goal in steps if foot == side):
-            share = (times - start) / (SWING * STEP_S)
-            after = share >= 0
-            found[after] = here + ease(share[after])[:, np.newaxis] * (goal - here)
-            swing = np.clip(share, 0.0, 1.0)
-            place[:, side, 2] += LIFT * 16 * (swing * (1 - swing)) ** 2
-            pitch[:, side] += ROLL * np.sin(2 * np.pi * swing) * (1 - swing)
-            here = goal
-        place[:, side, :2], heading[:, side] = found[:, :2], found[:, 2]
-    return Feet(place, heading, pitch, tuple(start + SWING * STEP_S for start, _, _ in steps))
-
-
-def _steps(route: Route, way: Leg) -> Sequence[tuple[float, int, Array]]:
-    """Return the steps of a way: when each starts, which foot, and where it goes."""
-    count = max(2, int(np.ceil((way.stop - way.start) / STEP_S)))
-    starts = way.start + STEP_S * np.arange(count)
-    lands = starts + SWING * STEP_S
-    ends = np.minimum(lands + 0.5 * STEP_S, way.stop)
-    ends[-2:] = way.stop
-    bodies = route.at(ends)
+def _steps(route: Route, way: Leg, who: Person) -> list[Step]:
+    """Return the steps of a way; the last two end under the body where it stops."""
+    count = max(2, int(np.ceil(2 * (way.stop - way.start) / who.stride_s)))
+    starts = way.start + who.stride_s / 2 * np.arange(count)
+    under = np.minimum(starts + (1 - STANCE + OVER) * who.stride_s, way.stop)
+    under[-2:] = way.stop
+    stands = route.at(under)
     first = 0 if _leftwards(way) > 0 else 1
     sides = [(first + k) % 2 for k in range(count)]
-    return [(float(starts[k]), side, _foothold(bodies[k : k + 1], side)[0]) for k, side in enumerate(sides)]
+    return [
+        Step(float(starts[k]), side, foothold(who.body, stands[k : k + 1], side, APART)[0])
+        for k, side in enumerate(sides)
+    ]
 
 
 def _leftwards(way: Leg) -> float:
@@ -133,9 +108,6 @@ def _leftwards(way: Leg) -> float:
     return float(np.cos(way.origin[2]) * y - np.sin(way.origin[2]) * x)
 
 
-def _foothold(bodies: Array, side: int) -> Array:
-    """Return where a foot belongs under bodies ``(N, 3)``: place and heading, turned out a little."""
-    heading = bodies[:, 2]
-    x = bodies[:, 0] - SIGNS[side] * APART * np.sin(heading)
-    y = bodies[:, 1] + SIGNS[side] * APART * np.cos(heading)
-    return np.stack([x, y, heading + SIGNS[side] * 0.12], axis=1)
+def _nearest_angle(angle: float, reference: float) -> float:
+    """Return an angle plus whole turns, within half a turn of a reference."""
+    return reference + (angle - reference + np.pi) % (2 * np.pi) - np.pi

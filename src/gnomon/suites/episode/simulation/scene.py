@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.body import ANKLES, ELBOWS, FEET, HIPS, KNEES, PELVIS, SHOULDERS, SPINE, WRISTS
+from gnomon.simulation.curves import ramp
+from gnomon.simulation.rays import CAPSULE, CYLINDER
 from gnomon.suites.episode.simulation.acting import SIDEWAYS, Wishes
-from gnomon.suites.episode.simulation.body import ANKLES, ELBOWS, FEET, HIPS, KNEES, PELVIS, SHOULDERS, SPINE, WRISTS
-from gnomon.suites.episode.simulation.curves import ramp
 from gnomon.suites.episode.simulation.kitchen import THINGS, Kitchen
 from gnomon.suites.episode.simulation.posing import Posed
-from gnomon.suites.episode.simulation.rays import CAPSULE, CYLINDER
 from gnomon.suites.episode.simulation.script import NOBODY, Script, Stay
 
 _SKIN, _SHIRT, _TROUSERS, _SHOES = (0.80, 0.60, 0.50), (0.28, 0.34, 0.52), (0.20, 0.20, 0.24), (0.10, 0.09, 0.09)
@@ -42,39 +42,49 @@ class Scene:
     Attributes
     ----------
     room
-        The furniture.
-    solids
-        ``(N, S, 9)``: capsules and cylinders by frame (:mod:`~gnomon.suites.episode.simulation.rays`).
+        The room and its furniture.
+    moving
+        ``(N, S, 8)``: the body and the things by frame, as solids (:mod:`gnomon.simulation.rays`).
     colours
-        ``(S, 3)``: of the solids.
+        ``(B + 6 + S, 3)``: of the room, then of what moves.
+    shiny
+        ``(B + 1 + S,)``: whether stereo matching often fails on it.
     """
 
     room: Kitchen
-    solids: Array
+    moving: Array
     colours: Array
+    shiny: Array
+
+    def solids(self, frame: int) -> Array:
+        """Return everything that there is at a frame."""
+        return np.concatenate([self.room.solids, self.moving[frame]])
 
 
 def scene(script: Script, room: Kitchen, posed: Posed, stand: Array, wanted: Wishes, times: Array) -> Scene:
     """Return what cameras can see at times."""
-    parts = [_solids(posed.joints, part) for part in _BODY]
-    parts += [_solids(hand, part) for hand in posed.hands for part in _HAND]
-    colours = [part[3] for part in (*_BODY, *_HAND, *_HAND)]
+    parts = [_limb(posed.joints, part) for part in _BODY]
+    parts += [_limb(hand, part) for hand in posed.hands for part in _HAND]
+    colours = [*room.colours, *(part[3] for part in (*_BODY, *_HAND, *_HAND))]
+    shiny = [False] * (len(room.solids) + len(parts))
     for name, thing in THINGS.items():
         middle, held = _followed(script.stays[name], posed, times, thing.height / 2)
         axis = _axis(stand, held[:, np.newaxis] * wanted.tilt[:, np.newaxis], SIDEWAYS[_hand(script.stays[name])])
         ends = np.concatenate([middle - thing.height / 2 * axis, middle + thing.height / 2 * axis], axis=1)
-        parts.append(_complete(ends, thing.radius, CYLINDER, thing.shiny))
+        parts.append(_solids_of(CYLINDER, ends, thing.radius))
         colours.append(thing.colour)
-    return Scene(room, np.ascontiguousarray(np.stack(parts, axis=1)), np.array(colours))
+        shiny.append(thing.shiny)
+    return Scene(room, np.stack(parts, axis=1), np.array(colours), np.array(shiny))
 
 
-def _solids(joints: Array, part: Part) -> Array:
+def _limb(joints: Array, part: Part) -> Array:
     start, stop, radius, _ = part
-    return _complete(np.concatenate([joints[:, start], joints[:, stop]], axis=1), radius, CAPSULE, shiny=False)
+    return _solids_of(CAPSULE, np.concatenate([joints[:, start], joints[:, stop]], axis=1), radius)
 
 
-def _complete(ends: Array, radius: float, kind: float, shiny: bool) -> Array:
-    return np.concatenate([ends, np.broadcast_to([radius, kind, float(shiny)], (len(ends), 3))], axis=1)
+def _solids_of(kind: int, ends: Array, radius: float) -> Array:
+    """Return a solid over time, ``(N, 8)``, given both ends of its axis ``(N, 6)``."""
+    return np.concatenate([np.full((len(ends), 1), kind), ends, np.full((len(ends), 1), radius)], axis=1)
 
 
 def _hand(stays: tuple[Stay, ...]) -> int:

@@ -13,8 +13,8 @@ import numpy as np
 
 from gnomon.core.tallies import Array
 from gnomon.suites.episode.simulation.activities import IDLE, MAIN_TASKS, SUBTASKS, VERBS, Step
-from gnomon.suites.episode.simulation.body import Person
 from gnomon.suites.episode.simulation.kitchen import FIXED, THINGS, Kitchen
+from gnomon.suites.episode.simulation.people import Person
 from gnomon.suites.episode.simulation.route import Leg, Route, leg
 
 AGAIN = 0.6

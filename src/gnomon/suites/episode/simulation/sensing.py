@@ -17,9 +17,9 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation, RotationSpline
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.body import ANKLES, FEET, HEAD, WRISTS, Body
+from gnomon.simulation.curves import wander
 from gnomon.suites.episode.simulation import rig as rigs
-from gnomon.suites.episode.simulation.body import ANKLES, FEET, HEAD, WRISTS, Person
-from gnomon.suites.episode.simulation.curves import wander
 from gnomon.suites.episode.simulation.posing import Posed
 from gnomon.suites.episode.simulation.rig import Rig
 
@@ -151,7 +151,7 @@ def see_hand(posed: Posed, poses: Poses, headset: Rig, side: int, rng: np.random
     return SeenHand(joints, turn, inside.mean(axis=1) >= _HAND_SHARE)
 
 
-def contacts(who: Person, posed: Posed, touch: Array, rng: np.random.Generator) -> Array:
+def contacts(who: Body, posed: Posed, touch: Array, rng: np.random.Generator) -> Array:
     """Return soft scores ``(N, 21)`` of joints 1 to 21: feet that stand, and wrists of hands that touch."""
     found = rng.normal(0, 2e-4, (len(touch), 21))
     rest = {**dict.fromkeys(ANKLES, who.ankle), **dict.fromkeys(FEET, who.ankle + who.offsets[FEET[0], 1])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gnomon.core.tallies import Array
-from gnomon.suites.episode.simulation.curves import during
+from gnomon.simulation.curves import during
 from gnomon.suites.episode.simulation.script import Act, Script
 
 RATE = 16_000

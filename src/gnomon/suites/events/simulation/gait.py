@@ -7,10 +7,9 @@ Conventions
 
 Model
 -----
-Step length and cadence keep a constant ratio, the walk ratio (Sekiya and Nagasaki, 1998), here taken to grow with
-height: with ``v = length * cadence``, the step frequency is the root of speed over ratio. The trunk rises and falls by
-a share of ``length^2 / (8 leg)``, the sagitta of an inverted pendulum; twice derived, this gives the strength of the
-first harmonic of the step, so that slow people shake the device several times less than quick ones. Higher harmonics,
+How often people step is that of :mod:`gnomon.simulation.gait`. The trunk rises and falls by a share of
+``length^2 / (8 leg)``, the sagitta of an inverted pendulum; twice derived, this gives the strength of the first
+harmonic of the step, so that slow people shake the device several times less than quick ones. Higher harmonics,
 the sway of the stride and a damped shock at each heel strike come on top. Thighs and arms swing as pendulums once per
 stride: the device follows their path, and tilts with it.
 """
@@ -20,9 +19,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.body import HIP_HEIGHT
+from gnomon.simulation.curves import drift, smoothstep
+from gnomon.simulation.gait import step_frequency
 from gnomon.suites.events.simulation.people import Person
 
 RATE = 50.0
@@ -45,16 +46,6 @@ class Motion:
     tilt: Array
 
 
-def step_frequency(height: float, speed: float) -> float:
-    """Return steps per second of a person of a height in m at a speed in m/s.
-
-    >>> round(step_frequency(1.75, 1.35), 2), round(step_frequency(1.65, 0.7), 2)
-    (1.84, 1.36)
-    """
-    ratio = 0.0066 * 60 * height / 1.73
-    return float(np.sqrt(speed / ratio))
-
-
 def walk(person: Person, seconds: float, rng: np.random.Generator) -> Motion:
     """Return one walk, from standing to standing: about every second one is indoors, where people are slower."""
     indoors = rng.random() < 0.5
@@ -69,7 +60,7 @@ def walk_at(speed: float, person: Person, seconds: float, rng: np.random.Generat
     pace = 1 + wander(count, 8.0, 0.03, rng)
     phase = rng.random() + np.cumsum(frequency * pace * (0.35 + 0.65 * gate)) / RATE
     size = person.vigour * gate * pace**2 * (1 + wander(count, 1.5, 0.1, rng))
-    rise = _RISE * (speed / frequency) ** 2 / (8 * 0.53 * person.height)
+    rise = _RISE * (speed / frequency) ** 2 / (8 * HIP_HEIGHT * person.height)
     strength = rise / 2 * (2 * np.pi * frequency) ** 2
     trunk = _trunk(phase, strength, rng) * size[:, np.newaxis]
     trunk[:, 1:] += _shocks(phase, size * speed / 1.3, person, rng)[:, np.newaxis] * (-0.5, 1.0)
@@ -78,17 +69,13 @@ def walk_at(speed: float, person: Person, seconds: float, rng: np.random.Generat
 
 
 def wander(count: int, memory_s: float, spread: float, rng: np.random.Generator, start: float | None = None) -> Array:
-    """Return noise with a memory (of first order) and a standard deviation; it goes on from `start`, if given."""
-    keep = np.exp(-1 / (memory_s * RATE))
-    first = rng.normal(0, spread) if start is None else start
-    white = rng.normal(0, spread * np.sqrt(1 - keep**2), count)
-    return np.asarray(lfilter([1.0], [1.0, -keep], white, zi=[keep * first])[0])
+    """Return noise with a memory and a standard deviation; it goes on from `start`, if given."""
+    return drift(rng, (count,), memory_s * RATE, spread, start)
 
 
 def ramp(count: int) -> Array:
     """Return a smooth rise from 0 to 1."""
-    x = (np.arange(count) + 0.5) / max(1, count)
-    return np.asarray(x * x * (3 - 2 * x))
+    return smoothstep((np.arange(count) + 0.5) / max(1, count))
 
 
 def _gate(count: int, rng: np.random.Generator) -> Array:

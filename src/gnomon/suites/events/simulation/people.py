@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.core.seeds import generator
+from gnomon.simulation.body import draw_height
+from gnomon.simulation.gait import WALKING_SPEED
 
 PLACEMENTS = ("pocket", "wrist", "bag")
 CITIES = (("Berlin", 52.520, 13.405, 2), ("Porto", 41.150, -8.610, 1), ("Boston", 42.360, -71.060, -4))
@@ -60,8 +62,8 @@ def person(index: int, seed: int) -> Person:
     """
     rng = generator(seed, "events", "person", str(index))
     age = int(rng.integers(18, 86))
-    height = float(np.round(np.clip(rng.normal(1.71, 0.09), 1.48, 1.98), 2))
-    speed = rng.normal(1.33, 0.14) - 0.015 * max(0, age - 60)
+    height = round(draw_height(rng), 2)
+    speed = rng.normal(WALKING_SPEED, 0.14) - 0.015 * max(0, age - 60)
     placement = PLACEMENTS[index % len(PLACEMENTS)]
     return Person(
         id=f"s{index + 1:02d}",

@@ -20,10 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.curves import drift
 from gnomon.suites.events.simulation.people import CITIES, Person
 
 VISIT, PATH = "visit", "path"
 EVERY_S = 30.0
+_MEMORY_S = 120.0
+"""Of the error of fixes."""
 METRES_PER_DEGREE = 111_320.0
 _KINDS = (
     ("home", 0.0, 70.0, 0.28),
@@ -145,11 +148,8 @@ class _Sensor:
 
     def _fixes(self, times: Array, spots: Array, spread: float, wrong: Array) -> Array:
         """Return spots with their error as latitude, longitude and the accuracy that is claimed for them."""
-        keep = np.exp(-EVERY_S / 120.0)
-        errors = np.zeros((len(times), 2))
-        for index in range(len(times)):
-            self.error = keep * self.error + self.rng.normal(0, spread * np.sqrt(1 - keep**2), 2)
-            errors[index] = self.error
+        errors = drift(self.rng, (len(times), 2), _MEMORY_S / EVERY_S, spread, self.error)
+        self.error = errors[-1] if len(errors) else self.error
         east, north = (spots + errors).T
         latitude = self.latitude + north / METRES_PER_DEGREE
         longitude = self.longitude + east / METRES_PER_DEGREE / np.cos(np.radians(self.latitude))

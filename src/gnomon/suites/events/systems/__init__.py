@@ -4,13 +4,3 @@ They are streams: what they remember does not grow with a recording, but for the
 they find. Times are seconds, in records as in results. Two do not look at all, and belong into every table: what is
 not better than ``never`` and ``always`` has recognised nothing.
 """
-
-BUILTIN: dict[str, str] = {
-    "threshold-walker": "gnomon.suites.events.systems.threshold:ThresholdWalker",
-    "spectral-walker": "gnomon.suites.events.systems.spectral:SpectralWalker",
-    "hmm-walker": "gnomon.suites.events.systems.hidden_markov:HiddenMarkovWalker",
-    "visit-detector": "gnomon.suites.events.systems.visits:VisitDetector",
-    "never": "gnomon.suites.events.systems.trivial:Never",
-    "always": "gnomon.suites.events.systems.trivial:Always",
-}
-"""Where the class of each short name is."""

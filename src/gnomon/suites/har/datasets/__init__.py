@@ -65,7 +65,7 @@ class Found(Mapping[str, Entry]):
         What cannot be used -> why: the name of a dataset, or the file of a manifest or an archive whose dataset is not
         known.
     skipped
-        Name -> files that are called like files of the dataset, lie where none is expected, and are not read.
+        Name -> files that look like files of the dataset, by name or place, and are not read.
     notes
         What else a user should know: links to a dataset that is read under another name, folders not looked into.
     """
@@ -115,13 +115,13 @@ def found(root: str | os.PathLike[str]) -> Found:
 def said_skipped(name: str, files: Sequence[str]) -> str:
     """Say which files of a dataset were not read, and where they are expected."""
     return (
-        f"not read: {counted(len(files), 'file')} called like files of {name} where none is expected: "
+        f"not read: {counted(len(files), 'file')} that look like files of {name}, by name or place: "
         f"{some(files, show=3)}; expected {REGISTRY[name].layout}"
     )
 
 
 def _add_skipped(there: Found, looked: Survey, root: Path) -> None:
-    """Find the files that are called like those of a dataset, and are neither its members nor another's."""
+    """Find the files that look like those of a dataset, and are neither its members nor another's."""
     names = {place.path: own for place, own in looked.places}
     tables = [
         path for dataset, _ in there.usable.values() if isinstance(dataset, TableDataset) for path in dataset.tables

@@ -7,11 +7,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from gnomon.core.errors import InputError, counted, some
 from gnomon.intake.faults import shown
+from gnomon.suites.har.datasets.counting import Faults
 from gnomon.suites.har.datasets.places import Files, Place, find, survey
 from gnomon.suites.har.datasets.stamps import REFUSED
 from gnomon.suites.har.datasets.units import RATE_SLACK, RATES_APART, G, judge, judge_turning, resting, turning
@@ -24,8 +26,6 @@ PERSON = ("subject", "who", "user")
 """Groups of a member's name that hold the number of a person."""
 MOST_TOLD = 10
 """Labels that are named."""
-Faults = Counter[str]
-"""What was met and how often, in words."""
 Reader = Callable[[Manifest, Files, list["re.Match[str]"], str, Faults], Iterator[Recording]]
 """From the manifest, the open files, the names that match, the variant and the counts to recordings."""
 
@@ -59,7 +59,9 @@ class Report:
     unused
         People who have files of which nothing could be used; :attr:`odd` says why.
     skipped
-        Files that are called like data files, lie where none are expected, and were not read.
+        Files that look like data files, by name or place, and were not read.
+    broken
+        What could not be read and is left out, one error each.
     """
 
     dataset: str
@@ -79,6 +81,7 @@ class Report:
     error: str = ""
     unused: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
 
     @property
     def found(self) -> bool:
@@ -92,7 +95,7 @@ class Report:
             return "unusable"
         if self.doubts:
             return "doubtful"
-        return "a part" if self.missing or self.unused or self.skipped else "complete"
+        return "a part" if self.missing or self.unused or self.skipped or self.broken else "complete"
 
 
 @dataclass(frozen=True)
@@ -122,9 +125,13 @@ class Dataset:
     releases
         From the names that match to whom the release has that they belong to; None where there is one.
     file
-        What a data file is called, wherever it lies: one that matches no :attr:`member` is not read, and named.
+        What the name of a data file begins with, wherever it lies: one that matches no :attr:`member` is not read, and
+        named.
     aside
         Files of the original distribution that are called alike and are not read; they are not named.
+    files_each
+        How many files of every person the complete distribution has; ``even``: as many of one as of any other; None
+        where that differs or is not known.
     """
 
     manifest: Manifest
@@ -135,6 +142,7 @@ class Dataset:
     releases: Callable[[Sequence[re.Match[str]]], Cohort] | None = None
     file: re.Pattern[str] | None = None
     aside: re.Pattern[str] | None = None
+    files_each: int | Literal["even"] | None = None
 
     @property
     def cohort(self) -> Cohort:
@@ -178,7 +186,10 @@ class Dataset:
         return [match.string for match in self._matches(self._place(where))]
 
     def skipped(self, place: Place, names: Sequence[str], folder: str) -> tuple[str, ...]:
-        """Return the files below a folder of a place that are called like data files and lie where none is expected.
+        """Return the files below a folder of a place that look like data files and are not read.
+
+        These are called like data files and lie where none is expected, or lie where data files do and are called
+        almost like them: paths that have the letters of a data file, whatever their digits, signs and suffix.
 
         Parameters
         ----------
@@ -187,12 +198,19 @@ class Dataset:
         folder
             Where to look: empty, or a path with a slash at its end.
         """
-        if self.file is None:
-            return ()
         below = [name for name in names if name.startswith(folder)]
-        called = [name for name in below if self.file.fullmatch(name.rpartition("/")[2])]
-        used = {match.string for match in self._matching(place, called)}
-        return tuple(name for name in called if name not in used and not (self.aside and self.aside.search(name)))
+        used = {match.string for match in self._matching(place, below)}
+        letters = {_letters(name.removeprefix(place.inside)) for name in used}
+        return tuple(
+            name
+            for name in below
+            if name not in used
+            and (
+                (self.file is not None and self.file.match(name.rpartition("/")[2]))
+                or (name.startswith(place.inside) and _letters(name.removeprefix(place.inside)) in letters)
+            )
+            and not (self.aside and self.aside.search(name))
+        )
 
     def check(
         self, where: Place | str | os.PathLike[str], variant: str = "strict", skipped: Sequence[str] | None = None
@@ -201,7 +219,7 @@ class Dataset:
 
         ``skipped`` are the files of :meth:`skipped`; default: those below the folder in which the dataset begins.
         """
-        place, faults = self._place(where), Faults()
+        place, faults = self._place(where), Faults.leaving_out()
         matches = self._matches(place)
         cohort = self.cohort if self.releases is None else self.releases(matches)
         recordings = self.read(place, variant, faults)
@@ -217,7 +235,21 @@ class Dataset:
         )
         if skipped is None:
             skipped = self.skipped(place, place.names(), place.inside)
-        return replace(report, skipped=tuple(skipped))
+        missing = () if report.error else (*report.missing, *self._missing_files(matches))
+        return replace(report, missing=missing, skipped=tuple(skipped))
+
+    def _missing_files(self, matches: Sequence[re.Match[str]]) -> Iterator[str]:
+        """Say of which people files are missing, where it is known how many everybody has."""
+        if self.files_each is None:
+            return
+        groups = [name for name in PERSON if matches and name in matches[0].re.groupindex]
+        counts = Counter(int(match[name]) for match in matches for name in groups if match[name])
+        each = max(counts.values(), default=0) if self.files_each == "even" else self.files_each
+        short = {number: count for number, count in sorted(counts.items()) if count < each}
+        if short:
+            lost, every = sum(each - count for count in short.values()), each * len(counts)
+            told = [f"person {number} has {count} of {each}" for number, count in short.items()]
+            yield f"{counted(lost, 'file')} of {every:,}: {some(told, show=3, sentences=True)}"
 
     def _place(self, where: Place | str | os.PathLike[str]) -> Place:
         if isinstance(where, Place):
@@ -236,6 +268,16 @@ class Dataset:
     def _matching(self, place: Place, names: Iterable[str]) -> list[re.Match[str]]:
         found = (self.member.search(name) for name in names if name.startswith(place.inside))
         return [match for match in found if match and match.start() == len(place.inside)]
+
+
+def _letters(path: str) -> str:
+    """Return the letters of a path, without the suffix of the file.
+
+    >>> _letters("dws_1/sub_3.csv"), _letters("dws_1/sub3 (1).csv.gz")
+    ('dws/sub', 'dws/sub')
+    """
+    folders, _, name = path.lower().rpartition("/")
+    return re.sub(r"[^a-z/]", "", f"{folders}/{name.partition('.')[0]}")
 
 
 @dataclass
@@ -298,6 +340,9 @@ def checked(
             seen.add(recording)
     except InputError as fault:
         error = str(fault)
+    broken = tuple(faults.broken or ())
+    if broken and not seen.rates:
+        error = error or broken[0]
     rates = np.array(seen.rates)
     units = (
         *judge(manifest.name, manifest.gravity[variant], seen.resting),
@@ -319,7 +364,8 @@ def checked(
         (*_odd(manifest, whole, seen, faults), *(misspelt(seen.labels, manifest.role) if own else ())),
         tuple(finding.evidence.removeprefix(f"{manifest.name}: ") for finding in units),
         error,
-        () if error else tuple(_unused(whole, seen, filed)),
+        () if error else tuple(_unused(whole, seen, filed | faults.people)),
+        broken=() if error else broken,
     )
 
 
@@ -336,9 +382,10 @@ def _unused(whole: Cohort, seen: Seen, filed: frozenset[str]) -> list[str]:
 
 
 def _missing(manifest: Manifest, whole: Cohort, seen: Seen, filed: frozenset[str], faults: Faults) -> Iterator[str]:
-    here = {name for name in whole.names if name in seen.subjects or name in filed}
+    here = {name for name in whole.names if name in seen.subjects or name in filed or name in faults.people}
     absent, short = [name for name in whole.names if name not in here], whole.people - len(here)
     refused = ", or refused for time stamps" if any(REFUSED in what for what in faults) else ""
+    refused += ", or in what cannot be read" if faults.broken else ""
     if absent and short > 0:
         among = "" if len(absent) == short else "among "
         yield f"{counted(short, 'subject')} of {whole.people}{'' if filed else refused}: {among}{some(absent)}"

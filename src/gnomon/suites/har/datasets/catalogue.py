@@ -20,6 +20,7 @@ from gnomon.suites.har.datasets import (
     found,
     said_skipped,
 )
+from gnomon.suites.har.datasets.base import MOST_TOLD
 from gnomon.suites.har.datasets.tables import load as load_tables
 from gnomon.suites.har.marks import simulated
 from gnomon.suites.har.recordings import CHANNELS, Manifest
@@ -100,7 +101,8 @@ def checked(folder: str, variant: str = "strict") -> Listing:
     absent = [dataset.manifest for name, dataset in REGISTRY.items() if name not in there]
     tables = [_found_table(folder, variant, reports, there.faults, notes)] if there else []
     tables += [_absent_table(folder, absent, bool(there))] if absent else []
-    bad = sum(report.state in ("unusable", "doubtful") for report in reports.values()) + len(there.faults)
+    bad = sum(report.state in ("unusable", "doubtful") or bool(report.broken) for report in reports.values())
+    bad += len(there.faults)
     return Listing(tuple(tables), bad or int(not there))
 
 
@@ -158,6 +160,8 @@ def _told(folder: str, report: Report, places: Sequence[Place]) -> list[str]:
     elif not report.recordings:
         told.append("error: no recording can be used")
     told += [f"not here: {text}" for text in report.missing]
+    if report.broken:
+        told.append(f"left out, cannot be read: {some(report.broken, show=MOST_TOLD, sentences=True)}")
     if report.unused:
         told.append(f"nothing could be used of {counted(len(report.unused), 'subject')}: {some(report.unused)}")
     if report.skipped:

@@ -69,19 +69,20 @@ def read(
         if len(runs) > 1:
             faults["missing segments, a new recording begins after them"] += len(runs) - 1
         for run in runs:
-            signals = np.concatenate([segment(files.read(m.string), files.shown(m.string)) for m in run])
-            first = int(run[0]["segment"])
-            yield Recording(
-                dataset=manifest.name,
-                subject=subject,
-                id=f"{manifest.name}/{subject}/{activity}_s{first:02d}",
-                label=manifest.labels[activity],
-                times=(first - 1) * ROWS / HZ + np.arange(len(signals)) / HZ,
-                signals=signals,
-                mask=manifest.mask,
-                rate_hz=HZ,
-                tags={"segments": str(len(run))},
-            )
+            with faults.reading(f"{activity} of {subject}"):
+                signals = np.concatenate([segment(files.read(m.string), files.shown(m.string)) for m in run])
+                first = int(run[0]["segment"])
+                yield Recording(
+                    dataset=manifest.name,
+                    subject=subject,
+                    id=f"{manifest.name}/{subject}/{activity}_s{first:02d}",
+                    label=manifest.labels[activity],
+                    times=(first - 1) * ROWS / HZ + np.arange(len(signals)) / HZ,
+                    signals=signals,
+                    mask=manifest.mask,
+                    rate_hz=HZ,
+                    tags={"segments": str(len(run))},
+                )
 
 
 def segment(data: bytes, name: str) -> Array:
@@ -105,4 +106,5 @@ DATASET = Dataset(
     read,
     "data/a<activity>/p<person>/s<segment>.txt",
     file=re.compile(r"s\d+\.txt", re.IGNORECASE),
+    files_each="even",
 )

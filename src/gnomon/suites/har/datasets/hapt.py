@@ -90,8 +90,9 @@ def read(
             first(faults, "rows of labels whose signals are not there, left out", told, len(own))
             continue
         seen.add((experiment, subject))
-        signals = _signals(files, found, experiment, subject, faults)
-        yield from _recordings(manifest, signals, own, files.shown(labels))
+        with faults.reading(f"experiment {experiment} of user {subject}"):
+            signals = _signals(files, found, experiment, subject, faults)
+            yield from _recordings(manifest, signals, own, files.shown(labels))
     for experiment, subject in sorted(whole - seen):
         first(faults, "experiments without rows of labels, left out", f"{experiment} of user {subject}")
 

@@ -143,8 +143,9 @@ def read(
         }
         accel, gyro = sensors["accelerometer"], sensors.get("gyroscope")
         for key, told in accel.runs.items():
-            turned = gyro.runs.get(key, []) if gyro is not None else []
-            yield from _recordings(manifest, key, accel, told, gyro, turned, faults)
+            with faults.reading(f"user {key[0]}, device {key[1]}"):
+                turned = gyro.runs.get(key, []) if gyro is not None else []
+                yield from _recordings(manifest, key, accel, told, gyro, turned, faults)
 
 
 def _sensor(file: IO[bytes], where: str, manifest: Manifest) -> _Sensor:

@@ -83,28 +83,29 @@ def read(
     del variant
     for match in sorted(matches, key=lambda m: (m["subject"], int(m["activity"]), m["trial"])):
         where, code = files.shown(match.string), str(int(match["activity"]))
-        if code not in manifest.labels:
-            raise InputError(f"{where}: activity {code}, expected 0 to {len(manifest.labels) - 1}")
-        if match["letter"] != LETTERS[int(code)]:
-            expected = f"{LETTERS[int(code)]!r} in folder {code}"
-            raise InputError(f"{where}: letter {match['letter']!r}, expected {expected}; mixed-up files")
-        accel, gyro = _sensors(files.read(match.string), where, faults)
-        pieces = turning(gyro[:, 0], gyro[:, 1:], faults, where=match.group())
-        joined = together(accel[:, 0], accel[:, 1:], pieces or None, faults, where=match.group())
-        for count, (at, signals, rate) in enumerate(joined, start=1):
-            yield Recording(
-                dataset=manifest.name,
-                subject=match["subject"],
-                id=f"{manifest.name}/{match['subject']}/{code}_{match['trial']}_{count}",
-                label=manifest.labels[code],
-                times=at,
-                signals=signals,
-                mask=manifest.mask if pieces else manifest.mask & (np.arange(6) < 3),
-                rate_hz=rate,
-                tags={"trial": match["trial"]},
-            )
-        if not pieces:
-            faults["files without gyroscope, its channels masked"] += 1
+        with faults.reading(where):
+            if code not in manifest.labels:
+                raise InputError(f"{where}: activity {code}, expected 0 to {len(manifest.labels) - 1}")
+            if match["letter"] != LETTERS[int(code)]:
+                expected = f"{LETTERS[int(code)]!r} in folder {code}"
+                raise InputError(f"{where}: letter {match['letter']!r}, expected {expected}; mixed-up files")
+            accel, gyro = _sensors(files.read(match.string), where, faults)
+            pieces = turning(gyro[:, 0], gyro[:, 1:], faults, where=match.group())
+            joined = together(accel[:, 0], accel[:, 1:], pieces or None, faults, where=match.group())
+            for count, (at, signals, rate) in enumerate(joined, start=1):
+                yield Recording(
+                    dataset=manifest.name,
+                    subject=match["subject"],
+                    id=f"{manifest.name}/{match['subject']}/{code}_{match['trial']}_{count}",
+                    label=manifest.labels[code],
+                    times=at,
+                    signals=signals,
+                    mask=manifest.mask if pieces else manifest.mask & (np.arange(6) < 3),
+                    rate_hz=rate,
+                    tags={"trial": match["trial"]},
+                )
+            if not pieces:
+                faults["files without gyroscope, its channels masked"] += 1
 
 
 def _sensors(data: bytes, where: str, faults: Faults) -> tuple[Array, Array]:

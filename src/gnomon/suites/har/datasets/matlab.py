@@ -111,7 +111,7 @@ def _elements(data: memoryview, base: int, order: str, where: str) -> Iterator[_
 
 
 def _decompressed(element: _Element, where: str, limits: Limits) -> bytes:
-    most = min(limits.max_decoded_bytes, max(limits.ratio_floor_bytes, limits.max_ratio * len(element.data)))
+    most = limits.decoded_bytes(len(element.data))
     machine = zlib.decompressobj()
     try:
         text = machine.decompress(element.data, most + 1)

@@ -76,8 +76,9 @@ def read(
 ) -> Iterator[Recording]:
     """Yield one recording per person and run of an activity."""
     for match in sorted(matches, key=lambda m: int(m["subject"])):
-        signals, codes = table(files.read(match.string), files.shown(match.string), variant)
-        yield from _recordings(manifest, f"subject{int(match['subject'])}", signals, codes, variant, faults)
+        with faults.reading(files.shown(match.string)):
+            signals, codes = table(files.read(match.string), files.shown(match.string), variant)
+            yield from _recordings(manifest, f"subject{int(match['subject'])}", signals, codes, variant, faults)
 
 
 def table(data: bytes, name: str, variant: str) -> tuple[Array, Array]:

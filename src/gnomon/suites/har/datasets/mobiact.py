@@ -112,20 +112,21 @@ def read(
     del variant
     found = _found(manifest, files, matches, faults)
     for key in sorted(found):
-        pieces = _pieces(files, key, found[key], faults)
-        for count, (at, signals, rate) in enumerate(pieces, start=1):
-            subject = f"sub{key.subject}"
-            yield Recording(
-                dataset=manifest.name,
-                subject=subject,
-                id=f"{manifest.name}/{subject}/{key.code}_{key.trial}" + (f"_{count}" if count > 1 else ""),
-                label=manifest.labels[key.code],
-                times=at - at[0],
-                signals=signals,
-                mask=manifest.mask,
-                rate_hz=rate,
-                tags={"trial": str(key.trial)},
-            )
+        with faults.reading(f"{key.code} of sub{key.subject}, trial {key.trial}"):
+            pieces = _pieces(files, key, found[key], faults)
+            for count, (at, signals, rate) in enumerate(pieces, start=1):
+                subject = f"sub{key.subject}"
+                yield Recording(
+                    dataset=manifest.name,
+                    subject=subject,
+                    id=f"{manifest.name}/{subject}/{key.code}_{key.trial}" + (f"_{count}" if count > 1 else ""),
+                    label=manifest.labels[key.code],
+                    times=at - at[0],
+                    signals=signals,
+                    mask=manifest.mask,
+                    rate_hz=rate,
+                    tags={"trial": str(key.trial)},
+                )
 
 
 def cohort(matches: Sequence[re.Match[str]]) -> Cohort:

@@ -65,24 +65,26 @@ def read(
     manifest: Manifest, files: Files, matches: list[re.Match[str]], variant: str, faults: Faults
 ) -> Iterator[Recording]:
     """Yield one recording per file, by subject, activity and trial."""
-    del faults
     for match in sorted(matches, key=lambda m: (int(m["subject"]), m["activity"], int(m["trial"]))):
         name = files.shown(match.string)
-        if match["activity"] not in manifest.labels:
-            raise InputError(f"{name}: activity {match['activity']!r}, expected one of {', '.join(manifest.labels)}")
-        signals = signals_of(files.read(match.string), name, gravity=variant == "strict")
-        subject = f"sub_{int(match['subject'])}"
-        yield Recording(
-            dataset=manifest.name,
-            subject=subject,
-            id=f"{manifest.name}/{subject}/{match['activity']}_{match['trial']}",
-            label=manifest.labels[match["activity"]],
-            times=np.arange(len(signals)) / HZ,
-            signals=signals,
-            mask=manifest.mask,
-            rate_hz=HZ,
-            tags={"trial": match["trial"]},
-        )
+        with faults.reading(name):
+            if match["activity"] not in manifest.labels:
+                raise InputError(
+                    f"{name}: activity {match['activity']!r}, expected one of {', '.join(manifest.labels)}"
+                )
+            signals = signals_of(files.read(match.string), name, gravity=variant == "strict")
+            subject = f"sub_{int(match['subject'])}"
+            yield Recording(
+                dataset=manifest.name,
+                subject=subject,
+                id=f"{manifest.name}/{subject}/{match['activity']}_{match['trial']}",
+                label=manifest.labels[match["activity"]],
+                times=np.arange(len(signals)) / HZ,
+                signals=signals,
+                mask=manifest.mask,
+                rate_hz=HZ,
+                tags={"trial": match["trial"]},
+            )
 
 
 def signals_of(data: bytes, name: str, *, gravity: bool) -> Array:
@@ -110,4 +112,5 @@ DATASET = Dataset(
     "A_DeviceMotion_data/<activity>_<trial>/sub_<n>.csv",
     file=re.compile(r"sub_\d+\.csv", re.IGNORECASE),
     aside=re.compile(r"(?<![^/])[BC]_[A-Za-z]+_data/"),
+    files_each=15,
 )

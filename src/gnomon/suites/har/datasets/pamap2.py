@@ -81,21 +81,22 @@ def read(
     """Yield one recording per subject, session, activity run and piece without a break."""
     del variant
     for match in sorted(matches, key=lambda m: (m["subject"], m["session"] != "Protocol")):
-        count: Counter[int] = Counter()
-        for code, rows in _runs(files, match.string, manifest):
-            for times, signals, rate in _pieces(rows, faults, f"{match.group()}, activity {code}"):
-                count[code] += 1
-                yield Recording(
-                    dataset=manifest.name,
-                    subject=match["subject"],
-                    id=f"{manifest.name}/{match['subject']}/{match['session'].lower()}_{code}_{count[code]}",
-                    label=manifest.labels[str(code)],
-                    times=times,
-                    signals=signals,
-                    mask=manifest.mask,
-                    rate_hz=rate,
-                    tags={"session": match["session"].lower()},
-                )
+        with faults.reading(files.shown(match.string)):
+            count: Counter[int] = Counter()
+            for code, rows in _runs(files, match.string, manifest):
+                for times, signals, rate in _pieces(rows, faults, f"{match.group()}, activity {code}"):
+                    count[code] += 1
+                    yield Recording(
+                        dataset=manifest.name,
+                        subject=match["subject"],
+                        id=f"{manifest.name}/{match['subject']}/{match['session'].lower()}_{code}_{count[code]}",
+                        label=manifest.labels[str(code)],
+                        times=times,
+                        signals=signals,
+                        mask=manifest.mask,
+                        rate_hz=rate,
+                        tags={"session": match["session"].lower()},
+                    )
 
 
 def _runs(files: Files, member: str, manifest: Manifest) -> Iterator[tuple[int, Array]]:

@@ -21,6 +21,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.intake.faults import guarded, reason, shown
 from gnomon.intake.limits import DEFAULT, check_file
 from gnomon.suites.har.datasets.archives import MOST, Archive, Inner, is_archive, split
+from gnomon.suites.har.datasets.counting import UNREADABLE
 
 DEEPEST = 8
 """Folders below a root that are looked into."""
@@ -60,7 +61,7 @@ class Place:
         files = Files(self.path, Archive(self.path, shown(self.path)) if self.is_archive else None)
         try:
             yield files
-        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+        except UNREADABLE as error:
             raise InputError(f"{shown(self.path)}: cannot be read ({reason(error)}); obtain it again") from error
         finally:
             files.close()

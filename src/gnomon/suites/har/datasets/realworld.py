@@ -84,24 +84,28 @@ def read(
     manifest: Manifest, files: Files, matches: list[re.Match[str]], variant: str, faults: Faults
 ) -> Iterator[Recording]:
     """Yield one recording per person, activity, part and piece without a break."""
-    found = _found(manifest, files, matches)
+    found = _found(manifest, files, matches, faults)
     for key in sorted({key for key, _ in found}):
         if (key, "acc") not in found:
             faults["recordings without accelerometer, left out"] += 1
         elif variant == "strict" and (key, "gyr") not in found:
             faults["recordings without gyroscope, left out"] += 1
         else:
-            gyro = found[key, "gyr"] if variant == "strict" else None
-            yield from _recordings(manifest, files, key, found[key, "acc"], gyro, faults)
+            with faults.reading(files.shown(found[key, "acc"])):
+                gyro = found[key, "gyr"] if variant == "strict" else None
+                yield from _recordings(manifest, files, key, found[key, "acc"], gyro, faults)
 
 
-def _found(manifest: Manifest, files: Files, matches: list[re.Match[str]]) -> dict[tuple[Key, str], str]:
+def _found(
+    manifest: Manifest, files: Files, matches: list[re.Match[str]], faults: Faults
+) -> dict[tuple[Key, str], str]:
     """Return the file of each person, activity, part and sensor."""
     found: dict[tuple[Key, str], str] = {}
     for match in matches:
         name = files.shown(match.string)
         if match["closed"]:
-            raise InputError(f"{name}: not a readable zip archive; obtain it again")
+            faults.leave_out(InputError(f"{name}: not a readable zip archive; obtain it again"))
+            continue
         _check_folders(match, name)
         if match["activity"] not in manifest.labels:
             raise InputError(f"{name}: activity {match['activity']!r}, expected one of {', '.join(manifest.labels)}")

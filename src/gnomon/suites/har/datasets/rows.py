@@ -11,6 +11,7 @@ Conventions
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -19,14 +20,13 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as arrow_csv
-import pyarrow.parquet as pq
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.intake.columnar import read_batches
+from gnomon.intake.columnar import read_batches, read_schema
 from gnomon.intake.faults import guarded, reason, shown
 from gnomon.intake.header import check_columns, read_header
-from gnomon.intake.limits import DEFAULT, check_file
+from gnomon.intake.limits import DEFAULT
 from gnomon.intake.streams import Stream, whole_lines
 from gnomon.intake.tables import read_table, table_suffix
 from gnomon.intake.text import tidy
@@ -68,6 +68,10 @@ class Rows:
         """Return an error at one of the rows and a column."""
         return InputError(f"{shown(self.path)}: row {row + self.first}, column {shown(column)!r}: {what}")
 
+    def part(self, start: int, stop: int) -> Rows:
+        """Return some of the rows."""
+        return Rows(self.path, self.first + start, self.table.slice(start, stop - start))
+
     def text(self, column: str) -> Texts:
         """Return a column of text."""
         cells = self.table.column(column).combine_chunks()
@@ -81,6 +85,8 @@ class Rows:
     def numbers(self, column: str) -> Array:
         """Return a column of numbers, int64 or float64, all of them finite."""
         cells = self.table.column(column)
+        if pa.types.is_string(cells.type) and len(cells) and self.first_word(column) is None:
+            cells = _parsed(cells)
         whole = pa.types.is_integer(cells.type)
         if not (whole or pa.types.is_floating(cells.type) or pa.types.is_null(cells.type)):
             row = self.first_word(column)
@@ -115,6 +121,13 @@ def _array(cells: pa.Array) -> Array:
     return np.from_dlpack(cells)
 
 
+def _parsed(cells: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return text that Python reads as numbers as whole numbers where all are, else as floats."""
+    texts = [str(cell).strip() for cell in cells.to_pylist()]
+    whole = all(text.lstrip("+-").isdecimal() for text in texts)
+    return pa.chunked_array([pa.array([int(t) if whole else float(t) for t in texts])])
+
+
 def columns_of(path: Path) -> list[str]:
     """Return the names of the columns: from the header, the schema, or the keys of a table that is read whole."""
     suffix, limits = table_suffix(path), DEFAULT.raised()
@@ -122,13 +135,13 @@ def columns_of(path: Path) -> list[str]:
         with Stream(path, limits) as stream:
             return read_header(stream, DELIMITERS[suffix], limits)
     if suffix == ".parquet":
-        check_file(path, limits)
-        with guarded(path, "not a readable parquet file"):
-            return list(pq.read_schema(path, memory_map=False).names)
+        return list(read_schema(path, limits)[0].names)
     return list(read_table(path).column_names)
 
 
-def rows_of(path: Path, columns: Sequence[str], text: Collection[str], exact: Collection[str]) -> Iterator[Rows]:
+def rows_of(
+    path: Path, columns: Sequence[str], text: Collection[str], exact: Collection[str], *, lenient: bool = False
+) -> Iterator[Rows]:
     """Yield the rows of a table in their order, some at a time, at least one.
 
     Parameters
@@ -141,13 +154,16 @@ def rows_of(path: Path, columns: Sequence[str], text: Collection[str], exact: Co
         Those of them that hold text.
     exact
         Those whose whole numbers are kept as such, such as nanoseconds; other numbers are floats.
+    lenient
+        Whether text in a column of numbers is handed on: :meth:`Rows.numbers` then refuses the rows that hold it, and
+        others can be used.
     """
     suffix = table_suffix(path)
     if suffix in DELIMITERS:
-        yield from _delimited(path, DELIMITERS[suffix], columns, text, exact)
+        yield from _delimited(path, DELIMITERS[suffix], columns, text, exact, lenient)
         return
     if suffix == ".parquet":
-        parts = read_batches(path, rows=BATCH, needed=columns, limits=DEFAULT.raised())
+        parts = read_batches(path, rows=BATCH, needed=columns, limits=DEFAULT.raised(), columns=columns)
     else:
         parts = iter(read_table(path, text=text, columns=columns).to_batches(max_chunksize=BATCH))
     first = 1
@@ -158,14 +174,14 @@ def rows_of(path: Path, columns: Sequence[str], text: Collection[str], exact: Co
 
 
 def _delimited(
-    path: Path, delimiter: str, columns: Sequence[str], text: Collection[str], exact: Collection[str]
+    path: Path, delimiter: str, columns: Sequence[str], text: Collection[str], exact: Collection[str], lenient: bool
 ) -> Iterator[Rows]:
     limits, first = DEFAULT.raised(), 2
     with Stream(path, limits) as stream:
         names = read_header(stream, delimiter, limits)
         check_columns(path, names, columns)
         types = {name: _CODES if name in text else pa.float64() for name in columns if name not in exact}
-        parser = _Parser(path, delimiter, names, columns, types)
+        parser = _Parser(path, delimiter, names, columns, types, lenient)
         for _, block in whole_lines(stream, BLOCK, longest=_LONGEST_ROW):
             table = None if block.isspace() else parser.parse(block, first)
             if table is not None and table.num_rows:
@@ -177,10 +193,16 @@ class _Parser:
     """Parses blocks of lines of one file, whose columns have types; those without one are what their cells are."""
 
     def __init__(
-        self, path: Path, delimiter: str, names: list[str], columns: Sequence[str], types: dict[str, pa.DataType]
+        self,
+        path: Path,
+        delimiter: str,
+        names: list[str],
+        columns: Sequence[str],
+        types: dict[str, pa.DataType],
+        lenient: bool,
     ) -> None:
         self.path, self.names, self.columns, self.types = path, names, list(columns), types
-        self.delimiter = delimiter
+        self.delimiter, self.lenient = delimiter, lenient
 
     def parse(self, block: bytes, first: int) -> pa.Table:
         """Return the columns of a block whose first row has a number."""
@@ -189,7 +211,11 @@ class _Parser:
         try:
             return self._parse(block, self.types)
         except pa.ArrowInvalid as error:
-            raise self._explained(block, first, error) from error
+            explained = self._explained(block, first, error)
+            if self.lenient:
+                with contextlib.suppress(pa.ArrowInvalid):
+                    return self._parse(block, {name: pa.string() for name in self.columns})
+            raise explained from error
 
     def _parse(self, block: bytes, types: dict[str, pa.DataType]) -> pa.Table:
         # Without threads: row numbers in messages. One block for Arrow, since a line never crosses ours.

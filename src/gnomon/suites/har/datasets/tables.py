@@ -36,8 +36,9 @@ TOML file::
 
 Tables are read some rows at a time (:mod:`gnomon.suites.har.datasets.rows`), so the rows of a recording stand together:
 one that comes back after another one began is an error, and sorting by subject, recording and time is the remedy.
-Inside a recording times rise in the order of rows; they are repaired or refused as
-:mod:`gnomon.suites.har.datasets.stamps` says. Where the label changes, another recording begins.
+Inside a recording times rise in the order of rows. Single wrong ones are repaired as
+:mod:`gnomon.suites.har.datasets.stamps` says; a recording that it refuses cannot be read, like one with a bad cell.
+Where the label changes, another recording begins.
 """
 
 from __future__ import annotations
@@ -58,7 +59,6 @@ from gnomon.core.tallies import Array
 from gnomon.intake.faults import guarded, reason, shown
 from gnomon.intake.limits import check_file
 from gnomon.suites.har.datasets.base import VARIANTS, Faults, G, Report, checked
-from gnomon.suites.har.datasets.counting import first
 from gnomon.suites.har.datasets.places import Place
 from gnomon.suites.har.datasets.rows import Rows, columns_of, rows_of
 from gnomon.suites.har.datasets.stamps import rate_of, repair
@@ -75,7 +75,6 @@ _LARGEST = 1 << 20
 _LONGEST_S = 1e15
 Key = tuple[str, str]
 """Subject and recording."""
-REFUSED = "recordings refused for their times (sort the rows of each by time)"
 
 
 @dataclass(frozen=True)
@@ -112,13 +111,15 @@ class TableDataset:
         if variant not in VARIANTS:
             raise InputError(f"{self.name}: variant {variant!r}, expected one of {', '.join(VARIANTS)}")
         seen: dict[Key, Path] = {}
+        faults = Faults() if faults is None else faults
         for path in self.tables:
-            yield from _Table(self, path).recordings(seen, Faults() if faults is None else faults)
+            with faults.reading(shown(path)):
+                yield from _Table(self, path, faults).recordings(seen)
 
     def check(self, where: object = None, variant: str = "strict") -> Report:
         """Read everything and say what is there and what is odd."""
         del where
-        faults = Faults()
+        faults = Faults.leaving_out()
         recordings = self.read(None, variant, faults)
         return checked(self.manifest, str(self.path), variant, len(self.tables), recordings, faults, own=True)
 
@@ -216,8 +217,7 @@ def _columns(given: dict[str, Any], path: Path, about: Mapping[str, Any]) -> dic
     odd = sorted(set(given) - set(wanted))
     if odd or not all(isinstance(value, str) for value in given.values()):
         raise InputError(f"{shown(path)}: [columns]: {some(odd)}, expected names for {', '.join(wanted)}")
-    first = path.parent / about["files"][0]
-    there = columns_of(first)
+    first, there = _first_columns([path.parent / name for name in about["files"]])
     columns = {name: given.get(name, name) for name in wanted}
     absent = [column for name, column in columns.items() if name not in CHANNELS or name in given]
     absent = [column for column in absent if column not in there]
@@ -227,6 +227,17 @@ def _columns(given: dict[str, Any], path: Path, about: Mapping[str, Any]) -> dic
     if not set(found) & set(CHANNELS):
         raise InputError(f"{shown(first)}: none of the channels {', '.join(CHANNELS)}; it has {some(there, show=12)}")
     return found
+
+
+def _first_columns(tables: Sequence[Path]) -> tuple[Path, list[str]]:
+    """Return the first table that can be read, and its columns; where none can be, the error is that of the first."""
+    errors = []
+    for path in tables:
+        try:
+            return path, columns_of(path)
+        except InputError as error:
+            errors.append(error)
+    raise errors[0]
 
 
 def _manifest(about: Mapping[str, Any], content: Mapping[str, Any], columns: Mapping[str, str], where: str) -> Manifest:
@@ -271,6 +282,8 @@ class _Run:
     label: str
     parts: list[tuple[Array, Array]] = field(default_factory=list)
     """Times in seconds and signals ``(n, 6)``."""
+    broken: list[str] = field(default_factory=list)
+    """What is wrong with rows of it."""
 
     def joined(self) -> tuple[Array, Array]:
         """Return all times and signals."""
@@ -281,36 +294,66 @@ class _Run:
 class _Table:
     """One file of a dataset."""
 
-    def __init__(self, dataset: TableDataset, path: Path) -> None:
-        self.dataset, self.path, self.columns = dataset, path, dataset.columns
+    def __init__(self, dataset: TableDataset, path: Path, faults: Faults) -> None:
+        self.dataset, self.path, self.columns, self.faults = dataset, path, dataset.columns, faults
         self._zero: float | None = None
         self._number = 0
 
-    def recordings(self, seen: dict[Key, Path], faults: Faults) -> Iterator[Recording]:
+    def recordings(self, seen: dict[Key, Path]) -> Iterator[Recording]:
         """Yield recordings in the order of rows; those of earlier files are in ``seen``, to which these are added."""
         for run in self._runs(seen):
             label = self._label(run)
+            if run.broken:
+                continue
             if label is None:
-                faults["rows of labels that the manifest leaves out"] += sum(len(times) for times, _ in run.parts)
+                rows = sum(len(times) for times, _ in run.parts)
+                self.faults["rows of labels that the manifest leaves out"] += rows
             else:
-                yield from self._pieces(run, label, faults)
+                yield from self._pieces(run, label, self.faults)
 
     def _runs(self, seen: dict[Key, Path]) -> Iterator[_Run]:
         run: _Run | None = None
         keys, time = [self.columns[name] for name in KEYS], self.columns["time"]
-        for rows in rows_of(self.path, list(dict.fromkeys(self.columns.values())), keys, (time,)):
+        columns, lenient = list(dict.fromkeys(self.columns.values())), self.faults.broken is not None
+        for rows in rows_of(self.path, columns, keys, (time,), lenient=lenient):
             texts = [rows.text(column) for column in keys]
-            times, signals = self._times(rows), self._signals(rows)
+            values = self._values(rows)
             for start, stop in _stretches([text.codes for text in texts]):
                 named = (texts[0][start], texts[1][start], texts[2][start])
+                last = run
                 if run is None or (run.subject, run.recording, run.label) != named:
                     if run is not None:
                         yield run
-                    self._begin(run, named, rows, start, seen)
                     run = _Run(*named)
-                run.parts.append((times[start:stop], signals[start:stop]))
+                try:
+                    if run is not last:
+                        self._begin(last, named, rows, start, seen)
+                    times, signals = self._read(rows.part(start, stop)) if values is None else values
+                    part = slice(None) if values is None else slice(start, stop)
+                    run.parts.append((times[part], signals[part]))
+                except InputError as error:
+                    self._leave_out(run, error)
         if run is not None:
             yield run
+
+    def _values(self, rows: Rows) -> tuple[Array, Array] | None:
+        """Return times and signals of rows; None where some cannot be used and those of others are to be."""
+        try:
+            return self._read(rows)
+        except InputError:
+            if self.faults.broken is None:
+                raise
+            return None
+
+    def _read(self, rows: Rows) -> tuple[Array, Array]:
+        return self._times(rows), self._signals(rows)
+
+    def _leave_out(self, run: _Run, error: InputError) -> None:
+        """Leave out a recording; what else is wrong with it is not told."""
+        if not run.broken:
+            self.faults.leave_out(error)
+        run.parts.clear()
+        run.broken.append(str(error))
 
     def _begin(
         self, last: _Run | None, named: tuple[str, str, str], rows: Rows, row: int, seen: dict[Key, Path]
@@ -365,7 +408,9 @@ class _Table:
         times, signals = run.joined()
         fixed = repair(times)
         if fixed.refused:
-            first(faults, REFUSED, f"{run.recording!r} of {run.subject!r}, {fixed.wrong}")
+            whose = f"recording {shown(run.recording, 60)!r} of {shown(run.subject, 60)!r}"
+            said = f"{whose}, column {self.columns['time']!r}: {fixed.wrong}; sort its rows by time"
+            self._leave_out(run, InputError(f"{shown(self.path)}: {said}"))
             return
         fixed.count(faults, "table", self.path.name)
         for piece in fixed.pieces:

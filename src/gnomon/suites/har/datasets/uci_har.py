@@ -8,17 +8,21 @@ Acceleration is in g, the angular rate in rad/s. ``total_acc`` holds gravity; ``
 Lines of one subject and activity overlap by a half: the second half of a line is the first half of the next, value for
 value. Such lines are joined, so that each sample occurs once. Where the halves differ a new recording begins, which is
 counted. ``published`` uses the body acceleration, ``strict`` the total one.
+
+A line is a window in every file. Where a cell cannot be read and the rest is to be used, the window of its line is left
+out, and named with the file, line and cell.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from gnomon.core.errors import InputError, some
+from gnomon.core.errors import InputError, counted, some
 from gnomon.core.tallies import Array
 from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults, G
@@ -87,34 +91,135 @@ def read(
         if not found:
             faults[f"part {part!r} is not there"] += 1
             continue
-        wanted = [*(f"{ACCELERATION[variant]}_{axis}" for axis in "xyz"), *(f"body_gyro_{axis}" for axis in "xyz")]
-        lacking = [f"{name}_{part}.txt" for name in (*wanted, "y", "subject") if name not in found]
+        with faults.reading(f"UCI HAR Dataset/{part}"):
+            wanted = [*(f"{ACCELERATION[variant]}_{axis}" for axis in "xyz"), *(f"body_gyro_{axis}" for axis in "xyz")]
+            yield from _recordings(manifest, _read_part(part, manifest, files, found, wanted, faults), faults)
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The windows of the train or test part that can be read."""
+
+    name: str
+    numbers: Array
+    """``(n,)``: row of each window in the files, from 1."""
+    subjects: Array
+    codes: Array
+    signals: Array
+    """``(n, 128, 6)`` in m/s^2 and rad/s."""
+
+
+def _read_part(
+    part: str, manifest: Manifest, files: Files, found: Mapping[str, str], wanted: Sequence[str], faults: Faults
+) -> _Part:
+    """Read a part; where all of it is lost, the error says how many windows of how many subjects that are."""
+    lacking = [f"{name}_{part}.txt" for name in (*wanted, "y", "subject") if name not in found]
+    absent = InputError(f"{files.root}: UCI HAR Dataset/{part} lacks {some(lacking)}; obtain the archive again")
+    if "subject" not in found:
+        raise absent
+    known = tuple(int(name) for name in manifest.subjects)
+    subjects = _rows(files, found["subject"], faults, _whole(files, found["subject"], known, "subject"))[:, 0]
+    people = np.unique(subjects[np.isfinite(subjects)]).astype(np.int64)
+    faults.people |= frozenset(map(str, people.tolist()))
+    try:
         if lacking:
-            raise InputError(f"{files.root}: UCI HAR Dataset/{part} lacks {some(lacking)}; obtain the archive again")
-        subjects = _whole(files, found["subject"], manifest.subjects, "subject")
-        codes = _whole(files, found["y"], tuple(manifest.labels), "activity")
-        _same(files, found["y"], len(codes), len(subjects))
-        lines = np.empty((len(subjects), STEPS, 6))
+            raise absent
+        known, count = tuple(int(code) for code in manifest.labels), len(subjects)
+        codes = _rows(files, found["y"], faults, _whole(files, found["y"], known, "activity"), count)[:, 0]
+        signals = np.empty((count, STEPS, 6))
         for k, name in enumerate(wanted):
-            data, where, unit = files.read(found[name]), files.shown(found[name]), G if k < 3 else 1.0
-            columns = parse(data, LAYOUT, where)
-            _same(files, found[name], len(columns[0]), len(subjects))
-            lines[:, :, k] = bounded(columns, where, data, unit=unit) * unit
-        _check_gravity(files, found, len(subjects))
-        yield from _recordings(manifest, part, subjects, codes, lines, faults)
+            read_lines = _signal(files, found[name], G if k < 3 else 1.0)
+            signals[:, :, k] = _rows(files, found[name], faults, read_lines, count)
+        good = np.isfinite(subjects) & np.isfinite(codes) & np.isfinite(signals[:, 0]).all(axis=1)
+        if not good.any():
+            raise InputError(f"{files.root}: UCI HAR Dataset/{part}: no window of which all files can be read")
+        _check_gravity(files, found, np.flatnonzero(good), count, lenient=faults.broken is not None)
+    except InputError as error:
+        if faults.broken is None:
+            raise
+        lost = f"{counted(len(subjects), 'window')} of {counted(len(people), 'subject')}"
+        raise InputError(f"{error} (all of the part {part!r} is left out: {lost})") from error
+    whole = (np.flatnonzero(good) + 1, subjects[good].astype(np.int64), codes[good].astype(np.int64), signals[good])
+    return _Part(part, *whole)
 
 
-def _check_gravity(files: Files, found: Mapping[str, str], count: int) -> None:
+Lines = Callable[[bytes, int], Array]
+"""Reads lines of a file, of which the number of the first is given: ``(n, k)``."""
+
+
+def _rows(files: Files, member: str, faults: Faults, read_lines: Lines, count: int | None = None) -> Array:
+    """Return the rows of a file ``(n, k)``; with ``count``, as many are expected.
+
+    Where some cannot be read and may be left out, these are NaN, and one error says which is the first and how many.
+    """
+    data, errors = files.read(member), list[InputError]()
+    try:
+        table = read_lines(data, 1)
+    except InputError:
+        if faults.broken is None:
+            raise
+        rows: list[Array | None] = []
+        for number, line in enumerate(data.split(b"\n"), start=1):
+            if not line.strip():
+                continue
+            try:
+                rows.append(read_lines(line, number)[0])
+            except InputError as error:
+                rows.append(None)
+                errors.append(error)
+        read = [row for row in rows if row is not None]
+        if not read:
+            raise
+        table = np.stack([np.full(len(read[0]), np.nan) if row is None else row for row in rows])
+    if count is not None and len(table) != count:
+        raise errors[0] if errors else _other_count(files, member, len(table), count)
+    if errors:
+        lost = f"{len(errors):,} of {counted(len(table), 'window')} left out, one for each bad line of this file"
+        faults.leave_out(InputError(f"{errors[0]} ({lost})"))
+    return table
+
+
+def _signal(files: Files, member: str, unit: float) -> Lines:
+    """Return what reads lines of signals, ``(n, 128)`` in SI units; ``unit`` is what a written 1 is."""
+    where = files.shown(member)
+
+    def read_lines(data: bytes, line: int) -> Array:
+        return bounded(parse(data, LAYOUT, where, line=line), where, data, line=line, unit=unit) * unit
+
+    return read_lines
+
+
+def _whole(files: Files, member: str, known: tuple[int, ...], what: str) -> Lines:
+    """Return what reads lines of one whole number each, ``(n, 1)``, all of which are known."""
+    where = files.shown(member)
+
+    def read_lines(data: bytes, line: int) -> Array:
+        (values,) = parse(data, NUMBER, where, line=line)
+        odd = np.flatnonzero(~np.isin(values, known))
+        if len(odd) or not len(values):
+            got = f"row {int(odd[0]) + line}: {what} {int(values[odd[0]])}" if len(odd) else "no rows"
+            raise InputError(f"{where}: {got}, expected {known[0]} to {known[-1]}; obtain the file again")
+        return values.astype(np.float64)[:, np.newaxis]
+
+    return read_lines
+
+
+def _check_gravity(files: Files, found: Mapping[str, str], good: Array, count: int, *, lenient: bool) -> None:
     """Refuse files of signals that were exchanged: the total less the body acceleration is gravity, slow and about 1 g.
 
     It is what a filter at .3 Hz passes, so from sample to sample it bends by far less than any signal of a moving
-    person. That is looked at on some lines. Of three gyroscope files that were exchanged nothing is seen.
+    person. That is looked at on some of the good rows. Of three gyroscope files that were exchanged nothing is seen.
+    A lenient look passes over rows that cannot be read of a file that is not used otherwise.
     """
     if any(f"{kind}_{axis}" not in found for kind in KINDS[:2] for axis in "xyz"):
         return
-    rows = np.unique(np.linspace(0, count - 1, min(count, LOOKED_AT)).astype(np.int64))
+    rows = good[np.unique(np.linspace(0, len(good) - 1, min(len(good), LOOKED_AT)).astype(np.int64))]
     names = [name for name in (f"{kind}_{axis}" for kind in KINDS for axis in "xyz") if name in found]
-    signals = {name: _some(files, found[name], rows, count) for name in names}
+    signals = {name: _some(files, found[name], rows, count, lenient=lenient) for name in names}
+    read = np.logical_and.reduce([np.isfinite(one[:, 0]) for one in signals.values()])
+    if not read.any():
+        return
+    signals = {name: one[read] for name, one in signals.items()}
     for axis in "xyz":
         total, body = f"total_acc_{axis}", f"body_acc_{axis}"
         if _bend(signals[total] - signals[body]) <= BENDS:
@@ -134,13 +239,19 @@ def _check_gravity(files: Files, found: Mapping[str, str], count: int) -> None:
         raise InputError(f"{where}: {said}; obtain the archive again")
 
 
-def _some(files: Files, member: str, rows: Array, count: int) -> Array:
-    """Return some lines of a file of signals, ``(k, 128)``."""
+def _some(files: Files, member: str, rows: Array, count: int, *, lenient: bool) -> Array:
+    """Return some lines of a file of signals, ``(k, 128)``; NaN for those that cannot be read, of a lenient reading."""
     where, lines = files.shown(member), [line for line in files.read(member).split(b"\n") if line.strip()]
-    _same(files, member, len(lines), count)
-    return np.stack(
-        [np.concatenate(parse(lines[row], LAYOUT, where, line=row + 1)) for row in rows.tolist()],
-    )
+    if len(lines) != count:
+        raise _other_count(files, member, len(lines), count)
+    made = np.full((len(rows), STEPS), np.nan)
+    for k, row in enumerate(rows.tolist()):
+        try:
+            made[k] = np.concatenate(parse(lines[row], LAYOUT, where, line=row + 1))
+        except InputError:
+            if not lenient:
+                raise
+    return made
 
 
 def _bend(values: Array) -> float:
@@ -148,48 +259,34 @@ def _bend(values: Array) -> float:
     return float(np.quantile(np.sqrt(np.square(np.diff(values, 2, axis=1)).mean(axis=1)), 0.9))
 
 
-def _recordings(
-    manifest: Manifest, part: str, subjects: Array, codes: Array, lines: Array, faults: Faults
-) -> Iterator[Recording]:
-    half = STEPS // 2
+def _recordings(manifest: Manifest, part: _Part, faults: Faults) -> Iterator[Recording]:
+    half, lines, subjects, codes = STEPS // 2, part.signals, part.subjects, part.codes
     other = (subjects[1:] != subjects[:-1]) | (codes[1:] != codes[:-1])
     apart = (lines[1:, :half] != lines[:-1, half:]).any(axis=(1, 2))
-    broken = int((apart & ~other).sum())
+    follows = np.diff(part.numbers) == 1
+    broken = int((apart & ~other & follows).sum())
     if broken:
         faults["lines that do not go on from the one before, a new recording begins"] += broken
-    starts = [0, *(np.flatnonzero(other | apart) + 1).tolist(), len(lines)]
+    starts = [0, *(np.flatnonzero(other | apart | ~follows) + 1).tolist(), len(lines)]
     for begin, end in pairwise(starts):
         signals = np.concatenate([lines[begin, :half], lines[begin:end, half:].reshape(-1, 6)])
         subject, code = str(subjects[begin]), str(codes[begin])
         yield Recording(
             dataset=manifest.name,
             subject=subject,
-            id=f"{manifest.name}/{subject}/{part}_{code}_l{begin + 1:05d}",
+            id=f"{manifest.name}/{subject}/{part.name}_{code}_l{part.numbers[begin]:05d}",
             label=manifest.labels[code],
             times=np.arange(len(signals)) / HZ,
             signals=signals,
             mask=manifest.mask,
             rate_hz=HZ,
-            tags={"part": part, "lines": str(end - begin)},
+            tags={"part": part.name, "lines": str(end - begin)},
         )
 
 
-def _whole(files: Files, member: str, known: tuple[str, ...], what: str) -> Array:
-    """Return the numbers of a file with one a line, each of which is known."""
-    where = files.shown(member)
-    (values,) = parse(files.read(member), NUMBER, where)
-    odd = np.flatnonzero(~np.isin(values, [int(name) for name in known]))
-    if len(odd) or not len(values):
-        got = f"row {int(odd[0]) + 1}: {what} {int(values[odd[0]])}" if len(odd) else "no rows"
-        raise InputError(f"{where}: {got}, expected {known[0]} to {known[-1]}; obtain the file again")
-    return values
-
-
-def _same(files: Files, member: str, got: int, expected: int) -> None:
-    if got != expected:
-        raise InputError(
-            f"{files.shown(member)}: {got} rows, expected {expected} as in the file of subjects; obtain the files again"
-        )
+def _other_count(files: Files, member: str, got: int, expected: int) -> InputError:
+    said = f"{got} rows, expected {expected} as in the file of subjects; obtain the files again"
+    return InputError(f"{files.shown(member)}: {said}")
 
 
 DATASET = Dataset(

@@ -113,27 +113,28 @@ def read(
         raise InputError(f"{files.shown(own[0])}: no recordings beside it; put it into the folder that holds them")
     for match in sorted(recorded, key=lambda m: (int(m["user"]), int(m["activity"]))):
         code, name = str(int(match["activity"])), files.shown(match.string)
-        if code not in manifest.labels:
-            raise InputError(
-                f"{name}: activity {code}, expected 1 to {len(manifest.labels)}; rename or remove the file"
-            )
-        if not given.labels[code]:
-            faults[f"files of activity {code}, which {LABELS_FILE} leaves out"] += 1
-            continue
-        times, signals = table(files.read(match.string), name, faults, given.unit_g)
-        subject = f"user_{int(match['user'])}"
-        pieces = unbroken(times, signals, faults, "time column", where=match.group())
-        for count, (at, values, rate) in enumerate(pieces, start=1):
-            yield Recording(
-                dataset=manifest.name,
-                subject=subject,
-                id=f"{manifest.name}/{subject}/activity_{code}" + (f"_{count}" if count > 1 else ""),
-                label=given.labels[code],
-                times=at - at[0],
-                signals=values,
-                mask=manifest.mask,
-                rate_hz=rate,
-            )
+        with faults.reading(name):
+            if code not in manifest.labels:
+                raise InputError(
+                    f"{name}: activity {code}, expected 1 to {len(manifest.labels)}; rename or remove the file"
+                )
+            if not given.labels[code]:
+                faults[f"files of activity {code}, which {LABELS_FILE} leaves out"] += 1
+                continue
+            times, signals = table(files.read(match.string), name, faults, given.unit_g)
+            subject = f"user_{int(match['user'])}"
+            pieces = unbroken(times, signals, faults, "time column", where=match.group())
+            for count, (at, values, rate) in enumerate(pieces, start=1):
+                yield Recording(
+                    dataset=manifest.name,
+                    subject=subject,
+                    id=f"{manifest.name}/{subject}/activity_{code}" + (f"_{count}" if count > 1 else ""),
+                    label=given.labels[code],
+                    times=at - at[0],
+                    signals=values,
+                    mask=manifest.mask,
+                    rate_hz=rate,
+                )
 
 
 def override(data: bytes, name: str, labels: Mapping[str, str]) -> Given:

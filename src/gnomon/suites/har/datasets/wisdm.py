@@ -91,13 +91,14 @@ def read(
         if (subject, "accel") not in found:
             faults["subjects without accelerometer, left out"] += 1
             continue
-        accel = _sensor(files, found[subject, "accel"], subject, manifest)
-        gyro = None
-        if (subject, "gyro") in found:
-            gyro = _sensor(files, found[subject, "gyro"], subject, manifest)
-        else:
-            faults["subjects without gyroscope, its channels masked"] += 1
-        yield from _recordings(manifest, subject, accel, gyro, faults)
+        with faults.reading(f"subject {subject}"):
+            accel = _sensor(files, found[subject, "accel"], subject, manifest)
+            gyro = None
+            if (subject, "gyro") in found:
+                gyro = _sensor(files, found[subject, "gyro"], subject, manifest)
+            else:
+                faults["subjects without gyroscope, its channels masked"] += 1
+            yield from _recordings(manifest, subject, accel, gyro, faults)
 
 
 def _sensor(files: Files, member: str, subject: str, manifest: Manifest) -> _Sensor:
@@ -159,4 +160,5 @@ DATASET = Dataset(
     read,
     "wisdm-dataset/raw/phone/{accel,gyro}/data_<id>_{accel,gyro}_phone.txt",
     file=re.compile(r"data_\d+_(accel|gyro)_phone\.txt", re.IGNORECASE),
+    files_each=2,
 )

@@ -21,8 +21,9 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.simulation.body import NECK_ABOVE_HIPS, SHOULDER_ABOVE_HIPS, SHOULDER_WIDTH, THIGH, UPPER_ARM
 from gnomon.suites.har.simulation import _kernels
-from gnomon.suites.har.simulation.people import SPINE, THIGH, UPPER_ARM, Person
+from gnomon.suites.har.simulation.people import Person
 
 G = 9.81
 ANGLES = ("yaw", "pitch", "roll")
@@ -93,8 +94,13 @@ _WAY: Mapping[str, tuple[str, ...]] = {
     "fore": ("trunk", "upper", "fore"),
 }
 """Segments from the root to each."""
-_NEXT = {"thigh": (0.0, -THIGH), "upper": (0.0, -UPPER_ARM), ("trunk", "head"): (0.0, SPINE + 0.05)}
-_SHOULDER = (0.105, SPINE - 0.01)
+_NEXT: Mapping[tuple[str, str], tuple[float, float]] = {
+    ("thigh", "shank"): (0.0, -THIGH),
+    ("trunk", "head"): (0.0, NECK_ABOVE_HIPS),
+    ("trunk", "upper"): (SHOULDER_WIDTH, SHOULDER_ABOVE_HIPS),
+    ("upper", "fore"): (0.0, -UPPER_ARM),
+}
+"""From the start of a segment to that of the next: outward and up, as shares of the height."""
 _DIRECTIONS = {"f": (1, 0, 0), "b": (-1, 0, 0), "l": (0, 1, 0), "r": (0, -1, 0), "u": (0, 0, 1), "d": (0, 0, -1)}
 
 
@@ -146,11 +152,8 @@ def way(place: Placement, who: Person, hang: Array | None = None) -> Way:
     segments, side = _WAY[place.segment], side_of(place, who)
     arms: list[tuple[float, float, float]] = []
     for segment, following in pairwise(segments):
-        if segment == "trunk" and following != "head":
-            arms.append((0.0, side * _SHOULDER[0], _SHOULDER[1]))
-        else:
-            across, up = _NEXT.get(segment) or _NEXT[segment, following]
-            arms.append((0.0, side * across, up))
+        across, up = _NEXT[segment, following]
+        arms.append((0.0, side * across, up))
     forward, outward, up = place.at
     arms.append((forward, side * outward, up))
     found = np.array(arms) * who.height

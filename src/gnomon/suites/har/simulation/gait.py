@@ -22,6 +22,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from gnomon.core.tallies import Array
+from gnomon.simulation.gait import STANCE, relative_cadence
 from gnomon.suites.har.simulation.act import GRID, SHOCK, Act, turn
 from gnomon.suites.har.simulation.body import G
 from gnomon.suites.har.simulation.terms import Clock
@@ -89,7 +90,7 @@ _UP_KNEE = {0: 62, 15: 55, 40: 12, 55: 9, 65: 36, 80: 94, 92: 80}
 _DOWN_HIP = {0: 10, 15: 8, 35: 4, 55: 11, 65: 27, 76: 32, 90: 15}
 _DOWN_KNEE = {0: 8, 15: 22, 40: 32, 55: 70, 65: 92, 80: 60, 93: 12}
 
-WALK = Gait(1.85, 0.10, 1.40, 0.62, 0.40, 0.1, 0.50, 6.0, _WALK_HIP, _WALK_KNEE)
+WALK = Gait(1.85, 0.10, 1.40, STANCE, 0.40, 0.1, 0.50, 6.0, _WALK_HIP, _WALK_KNEE)
 RUN = Gait(
     2.70, 0.12, 2.7, 0.36, -0.05, 0.15, 1.8, 7.5, _RUN_HIP, _RUN_KNEE, 8.0, 28.0, 85.0, 0.04, (18.0, 60.0), twist=9.0
 )
@@ -109,7 +110,7 @@ def go(act: Act, gait: Gait, *, free_arms: float = 1.0) -> Clock:
     """Add a gait to an act; return the clock of the strides, 0 at a landing of the right foot."""
     who = act.who
     vigour = who.vigour * float(np.exp(act.draw(0.0, 0.08)))
-    steps = act.draw(gait.steps_hz, gait.steps_spread) * who.tempo * np.sqrt(1.70 / who.height)
+    steps = act.draw(gait.steps_hz, gait.steps_spread) * who.tempo * relative_cadence(who.height)
     pace = act.draw(1.0, 0.06)
     clock = act.clock(steps / 2)
     reach = float(np.clip(0.5 + 0.5 * vigour, 0.75, 1.3)) * act.draw(1.0, 0.06)

@@ -1,8 +1,4 @@
-"""People: their bodies and their habits.
-
-Lengths of segments are shares of the height (Drillis and Contini 1966): thigh 0.245, shank 0.246, upper arm 0.186,
-forearm 0.146. Heights are those of adults, 1.70 m on average with a spread of 0.09 m.
-"""
+"""People: their bodies and their habits."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gnomon.core.seeds import generator
-
-THIGH, SHANK, UPPER_ARM, FOREARM, SPINE = 0.245, 0.246, 0.186, 0.146, 0.29
+from gnomon.simulation.body import HIP_HEIGHT, draw_height, draw_left_handed
 
 
 @dataclass(frozen=True)
@@ -59,7 +54,7 @@ class Person:
     @property
     def leg(self) -> float:
         """Height of the hip above the floor, in metres."""
-        return 0.53 * self.height
+        return HIP_HEIGHT * self.height
 
 
 def person(seed: int, people: str, name: str) -> Person:
@@ -76,9 +71,9 @@ def person(seed: int, people: str, name: str) -> Person:
     """
     rng = generator(seed, "har", "person", people, name)
     skew = rng.normal(0.0, 4.0, 3)
-    hand = 1 if rng.random() < 0.1 else -1
+    hand = 1 if draw_left_handed(rng) else -1
     return Person(
-        height=float(np.clip(rng.normal(1.70, 0.09), 1.48, 1.98)),
+        height=draw_height(rng),
         tempo=float(np.clip(rng.normal(1.0, 0.05), 0.86, 1.14)),
         vigour=float(np.clip(np.exp(rng.normal(0.0, 0.18)), 0.6, 1.6)),
         asymmetry=float(rng.normal(0.0, 0.05)),

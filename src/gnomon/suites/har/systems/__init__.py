@@ -19,8 +19,8 @@ Text-aligned models (``text_aligned = True``)
 Facts are plain data: ``updates``, ``epochs``, ``parameters`` where they mean something. A fitted model is kept by
 ``save(folder)`` and ``load(folder)`` where it has them, else pickled. What its constructor takes by keyword are its
 parameters, given as ``NAME@key=value``; those that a class lists in ``answering`` do not change what is fitted, and a
-static method ``content(**parameters)`` gives the hash of files that parameters name. ``deviations`` lists where a model
-deviates from its paper. :class:`Conditions` says under which conditions it is fitted.
+static method ``identify_parameters(**parameters)`` gives the hash of files that parameters name. ``deviations`` lists
+where a model deviates from its paper. :class:`Conditions` says under which conditions it is fitted.
 
 A system never sees test windows before it answers for them, and never their labels. ``trivial = True`` on the class
 declares a baseline that does not look at the signals. Those built in need no training library.
@@ -28,29 +28,14 @@ declares a baseline that does not look at the signals. Those built in need no tr
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
 from gnomon.core.errors import InputError
-from gnomon.core.loading import find_class, source_identity
-from gnomon.core.systems import Spec, checked, known_parameters, parse
+from gnomon.core.systems import Spec, Systems
 from gnomon.core.tallies import Array
 from gnomon.suites.har.recordings import Windows
-
-BUILTIN: dict[str, str] = {
-    "majority": "gnomon.suites.har.systems.majority:Majority",
-    "nearest_mean": "gnomon.suites.har.systems.classical:NearestMean",
-    "random_forest": "gnomon.suites.har.systems.learned:RandomForest",
-    "svm_rbf": "gnomon.suites.har.systems.learned:SvmRbf",
-    "limubert": "gnomon.suites.har.systems.neural.limubert:LimuBert",
-    "crosshar": "gnomon.suites.har.systems.neural.crosshar:CrossHar",
-    "moment": "gnomon.suites.har.systems.neural.moment:Moment",
-    "lanhar": "gnomon.suites.har.systems.neural.lanhar:LanHar",
-    "tsfm": "gnomon.suites.har.systems.neural.tsfm:Tsfm",
-}
-"""Where the class of each short name is."""
 
 
 @dataclass(frozen=True)
@@ -108,72 +93,36 @@ class Model(Scorer, Protocol):
         """Return a model after fine-tuning on labelled windows of a test dataset."""
 
 
-def find(name: str) -> type[Any]:
-    """Return the class of a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``."""
-    if name in BUILTIN:
-        module, _, attribute = BUILTIN[name].partition(":")
-        found: type[Any] = getattr(importlib.import_module(module), attribute)
-        return found
-    found = find_class(name, ("fit", "fine_tune"), "system", dict.fromkeys(BUILTIN, object))
-    needed = "score_labels" if text_aligned(found) else "scores"
-    if not callable(getattr(found, needed, None)):
-        raise InputError(f"system {name!r}: expected a class with {needed}(), but {found.__name__} has none")
-    return found
+def _check(name: str, model: Any) -> None:
+    """Refuse a class without the scores that its kind of model gives."""
+    needed = "score_labels" if getattr(model, "text_aligned", False) is True else "scores"
+    if isinstance(model, type) and not callable(getattr(model, needed, None)):
+        raise InputError(f"system {name!r}: expected a class with {needed}(), but {model.__name__} has none")
 
 
-def make(system: str | Spec) -> Any:
-    """Return a system of its own by name and parameters."""
-    spec = known(parse(system) if isinstance(system, str) else system)
-    return find(spec.name)(**spec.parameters)
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """Return the parameters of a system with their defaults."""
-    return known_parameters(find(name))
-
-
-def known(spec: Spec) -> Spec:
-    """Return a system whose parameters are those that it has; refuse others."""
-    return checked(spec, parameters(spec.name))
-
-
-def text_aligned(kind: Any) -> bool:
-    """Say whether a model takes label texts."""
-    return getattr(kind, "text_aligned", False) is True
-
-
-def native_rate(kind: Any) -> bool:
-    """Say whether a model takes windows at the rate of their dataset."""
-    return getattr(kind, "native_rate", False) is True
-
-
-def pretrained(kind: Any) -> bool:
-    """Say whether a model has an encoder that is trained without labels, before it is fitted."""
-    return callable(getattr(kind, "pretrain", None))
+SYSTEMS = Systems(
+    {
+        "majority": f"{__name__}.majority:Majority",
+        "nearest_mean": f"{__name__}.classical:NearestMean",
+        "random_forest": f"{__name__}.learned:RandomForest",
+        "svm_rbf": f"{__name__}.learned:SvmRbf",
+        "limubert": f"{__name__}.neural.limubert:LimuBert",
+        "crosshar": f"{__name__}.neural.crosshar:CrossHar",
+        "moment": f"{__name__}.neural.moment:Moment",
+        "lanhar": f"{__name__}.neural.lanhar:LanHar",
+        "tsfm": f"{__name__}.neural.tsfm:Tsfm",
+    },
+    ("fit", "fine_tune"),
+    check=_check,
+)
 
 
 def for_fitting(spec: Spec) -> Spec:
     """Return a system without the parameters that belong to answering alone (``answering`` of its class)."""
-    left_out = getattr(find(spec.name), "answering", ())
-    return spec.without(left_out)
+    left_out = getattr(SYSTEMS.find(spec.name), "answering", ())
+    return spec.without(left_out if isinstance(left_out, (tuple, list)) else ())
 
 
-def content(spec: Spec) -> str:
-    """Return the hash of the files that a system's parameters name, where its class says which: ``content(**them)``."""
-    found = getattr(find(spec.name), "content", None)
-    return str(found(**spec.parameters)) if callable(found) else ""
-
-
-def heavy(name: str) -> bool:
+def is_heavy(spec: Spec) -> bool:
     """Say whether a system trains by updates: a neural one that is built in, or one of the user's own."""
-    return name not in BUILTIN or ".neural." in BUILTIN[name]
-
-
-def trivial(kind: Any) -> bool:
-    """Say whether a system declares itself a trivial baseline."""
-    return getattr(kind, "trivial", False) is True
-
-
-def identity(name: str) -> str:
-    """Return the name of the class and the identity of its code."""
-    return source_identity(BUILTIN.get(name, name), find(name))
+    return ".neural." in SYSTEMS.builtin.get(spec.name, ".neural.")

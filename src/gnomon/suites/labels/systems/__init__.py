@@ -10,19 +10,13 @@ better than them is not good.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import Parameter
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
-from gnomon.core.errors import InputError, some
-from gnomon.core.loading import find_maker, made_by, source_identity
-from gnomon.core.systems import Spec, known_parameters
-from gnomon.core.systems import checked as checked_spec
+from gnomon.core.errors import InputError
+from gnomon.core.systems import Systems
 from gnomon.core.tallies import Array
-
-VERBS = ("fit", "predict")
 
 
 class System(Protocol):
@@ -104,42 +98,11 @@ class NearestMean:
         return np.asarray(self.names[distances.argmin(axis=1)])
 
 
-BUILTIN: dict[str, type[Any]] = {"majority": Majority, "stratified": Stratified, "nearest_mean": NearestMean}
-
-
-def find(name: str) -> Callable[..., Any]:
-    """Return what makes a system: a built-in name, ``package.module:Class`` or ``path/to/file.py:Class``.
-
-    In place of a class there may be a function that returns a system, such as a pipeline of scikit-learn.
-    """
-    return find_maker(name, VERBS, "system", BUILTIN)
-
-
-def make(name: str, parameters: Mapping[str, Any]) -> Any:
-    """Return a system of its own by name and parameters."""
-    return made_by(find(name), parameters, VERBS, f"system {name!r}")
-
-
-def trivial(name: str) -> bool:
-    """Say whether a system declares itself a trivial baseline, by an attribute ``trivial`` of its class."""
-    return getattr(find(name), "trivial", False) is True
-
-
-def parameters(name: str) -> dict[str, Any]:
-    """Return the parameters of a system with their defaults."""
-    return known_parameters(find(name))
-
-
-def checked(spec: Spec) -> Spec:
-    """Return a system with its parameters; refuse those that it does not have, and one that lacks some."""
-    known = parameters(spec.name)
-    lacking = [name for name, default in known.items() if default is Parameter.empty and name not in spec.parameters]
-    if lacking:
-        given = "".join(f"@{name}=..." for name in lacking)
-        raise InputError(f"system {spec.name!r} cannot be made without {some(lacking)}: give {spec}{given}")
-    return checked_spec(spec, known) if spec.parameters else spec
-
-
-def identity(name: str) -> str:
-    """Return what the result of a system depends on besides its options: the hash of its source."""
-    return source_identity(name, find(name))
+SYSTEMS = Systems(
+    {
+        "majority": f"{__name__}:Majority",
+        "stratified": f"{__name__}:Stratified",
+        "nearest_mean": f"{__name__}:NearestMean",
+    },
+    ("fit", "predict"),
+)

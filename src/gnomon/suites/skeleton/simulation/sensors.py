@@ -10,7 +10,7 @@ import numpy as np
 
 from gnomon.core.tallies import Array
 from gnomon.numerics.rotations import Rigid, compose, to_quaternions
-from gnomon.suites.skeleton.simulation.body import turns
+from gnomon.simulation.body import turn
 
 MODALITIES = ("rgb", "lidar")
 FIELDS_OF_VIEW = {"rgb": (0.85, 1.35), "lidar": (1.05, 1.22)}
@@ -22,7 +22,7 @@ _NEGATED, _LONGER = 0.3, 0.1
 def mount(rng: np.random.Generator) -> Rigid:
     """Return the motion from the frame of rgb to that of lidar, 0.35 to 0.9 m apart and turned by some degrees."""
     away = rng.normal(size=3) * (1.0, 0.5, 0.3)
-    return turns(np.radians(rng.normal(0, 5, 3))), away * rng.uniform(0.35, 0.9) / np.linalg.norm(away)
+    return turn(np.radians(rng.normal(0, 5, 3))), away * rng.uniform(0.35, 0.9) / np.linalg.norm(away)
 
 
 def tripod(rng: np.random.Generator) -> Rigid:
@@ -33,8 +33,8 @@ def tripod(rng: np.random.Generator) -> Rigid:
     ahead /= np.linalg.norm(ahead)
     right = np.cross(ahead, [0.0, 1.0, 0.0])
     right /= np.linalg.norm(right)
-    turn = turns(np.radians(rng.normal(0, 1.5, 3))) @ np.stack([right, np.cross(ahead, right), ahead])
-    return turn, -turn @ centre
+    attitude = turn(np.radians(rng.normal(0, 1.5, 3))) @ np.stack([right, np.cross(ahead, right), ahead])
+    return attitude, -attitude @ centre
 
 
 def cameras(canonical: Rigid, rgb: Rigid, lidar_of_rgb: Rigid) -> dict[str, Rigid]:
@@ -51,14 +51,14 @@ def room(count: int) -> Rigid:
 def follow(places: Array, heading: Array) -> Rigid:
     """Return the frames that go and turn with a person, as motions into the room."""
     zero = np.zeros(len(heading))
-    return turns(np.stack([zero, heading, zero], axis=1)), places
+    return turn(np.stack([zero, heading, zero], axis=1)), places
 
 
 def encode(camera: Rigid, field_of_view: tuple[float, float], rng: np.random.Generator) -> Array:
     """Return cameras as ``(F, 9)``: T, quaternion xyzw, field of view; signs and lengths of quaternions vary."""
-    turn, move = camera
+    attitude, move = camera
     count = len(move)
     sign = np.where(rng.random(count) < _NEGATED, -1.0, 1.0)
     length = np.where(rng.random(count) < _LONGER, rng.uniform(0.5, 2.0, count), 1.0)
-    quaternions = to_quaternions(turn) * (sign * length)[:, np.newaxis]
+    quaternions = to_quaternions(attitude) * (sign * length)[:, np.newaxis]
     return np.concatenate([move, quaternions, np.broadcast_to(field_of_view, (count, 2))], axis=1)

@@ -20,11 +20,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.signal import lfilter
 
 from gnomon.core.tallies import Array
 from gnomon.numerics.rotations import Rigid
-from gnomon.suites.skeleton.simulation.body import LEFT, NAMES, RIGHT, turns
+from gnomon.simulation.body import SMPL, turn
+from gnomon.simulation.curves import drift
 from gnomon.suites.skeleton.simulation.sensors import MODALITIES
 
 SYSTEMS: Mapping[str, float] = {"strong": 1.0, "weak": 2.0}
@@ -77,30 +77,30 @@ def scale_error(amount: float, rng: np.random.Generator) -> float:
 def predict(truth: Array, scale: float, fps: float, amount: float, rng: np.random.Generator) -> Array:
     """Return joints ``(F, 24, 3)`` as a system sees them."""
     pelvis = truth[:, :1]
-    sizes = amount * _JOINT_M * np.array([_FARTHER.get(name.rpartition("_")[2], 1.0) for name in NAMES])
-    own = wander(truth.shape, fps, 0.4, rng) * sizes[:, np.newaxis]
-    whole = amount * _BODY_M * wander(pelvis.shape, fps, 1.0, rng)
+    sizes = amount * _JOINT_M * np.array([_FARTHER.get(name.rpartition("_")[2], 1.0) for name in SMPL.names])
+    own = drift(rng, truth.shape, 0.4 * fps) * sizes[:, np.newaxis]
+    whole = amount * _BODY_M * drift(rng, pelvis.shape, 1.0 * fps)
     return np.asarray(pelvis + scale * (truth - pelvis) + own + whole)
 
 
 def exchange(joints: Array, confused: Array) -> Array:
     """Return joints with left and right legs and arms exchanged in frames ``(F, 2)``."""
     found = joints.copy()
-    for left, right in zip(LEFT, RIGHT, strict=True):
-        which = confused[:, int(NAMES[left].removeprefix("left_") in _ARMS)]
+    for left, right in SMPL.pairs:
+        which = confused[:, int(SMPL.names[left].removeprefix("left_") in _ARMS)]
         found[which, left], found[which, right] = joints[which, right], joints[which, left]
     return found
 
 
 def track(camera: Rigid, modality: str, fps: float, amount: float, rng: np.random.Generator) -> Rigid:
     """Return cameras ``(F, ...)`` of a modality as a system sees them."""
-    turn, move = camera
+    attitude, move = camera
     shift, angles = np.zeros((2, *move.shape))
     for metres, degrees, memory in _CAMERA:
-        shift += metres * wander(move.shape, fps, memory, rng)
-        angles += np.radians(degrees) * wander(move.shape, fps, memory, rng)
+        shift += metres * drift(rng, move.shape, memory * fps)
+        angles += np.radians(degrees) * drift(rng, move.shape, memory * fps)
     size = amount * _WORSE[modality]
-    return turns(size * angles) @ turn, move + size * shift
+    return turn(size * angles) @ attitude, move + size * shift
 
 
 def spoil(encodings: Array, defects: Defects, sequence: int, modality: int, rng: np.random.Generator) -> None:
@@ -114,14 +114,6 @@ def spoil(encodings: Array, defects: Defects, sequence: int, modality: int, rng:
     encodings[lost & (kind < 0.8)] = np.nan
     encodings[lost & (kind >= 0.8) & (kind < 0.9), 0] = np.inf
     encodings[lost & (kind >= 0.9), 3:7] = 0.0
-
-
-def wander(shape: tuple[int, ...], fps: float, memory_s: float, rng: np.random.Generator) -> Array:
-    """Return noise of standard deviation 1 along the first axis with a memory of first order; constant if endless."""
-    keep = np.exp(-1 / (memory_s * fps))
-    white = rng.normal(size=shape)
-    white[1:] *= np.sqrt(1 - keep**2)
-    return np.asarray(lfilter([1.0], [1.0, -keep], white, axis=0))
 
 
 def _some(shape: tuple[int, ...], share: float, rng: np.random.Generator) -> Array:

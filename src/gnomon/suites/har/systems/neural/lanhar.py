@@ -73,7 +73,7 @@ class LanHar:
         self.known: dict[str, Any] = {}
 
     @staticmethod
-    def content(*, weights: str = "", describe: str = "") -> str:
+    def identify_parameters(*, weights: str = "", describe: str = "") -> str:
         """Return the hash of the files that parameters name; it belongs to the identity of the system."""
         return digest([*text.content(weights), *descriptions.content(describe)])
 

@@ -127,7 +127,7 @@ class Moment:
         self.about: dict[str, Any] = {}
 
     @staticmethod
-    def content(*, weights: str | None = None, size: str | None = None) -> str:
+    def identify_parameters(*, weights: str | None = None, size: str | None = None) -> str:
         """Return the hash of the files that parameters name; it belongs to the identity of the system."""
         del size
         return public.content(weights) if weights is not None else ""

@@ -141,7 +141,7 @@ class Tsfm:
         self.network: Any = None
 
     @staticmethod
-    def content(*, patch_s: float = 1.0, weights: str = "") -> str:
+    def identify_parameters(*, patch_s: float = 1.0, weights: str = "") -> str:
         """Return the hash of the files that parameters name; it belongs to the identity of the system."""
         del patch_s
         return digest(text.content(weights)) if weights else ""
