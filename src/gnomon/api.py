@@ -119,7 +119,7 @@ class Result:
         return tables[name] if name else next(iter(tables.values()))
 
 
-def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any) -> Result:
+def score(suite: str, truth: Any = None, predictions: Any = None, *, groups: Any = None, **options: Any) -> Result:
     """Score predictions made elsewhere.
 
     Parameters
@@ -127,7 +127,11 @@ def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any
     suite
         Name of a suite, for example ``labels``.
     truth, predictions
-        Paths, or tables in memory; several systems as a mapping by name.
+        Paths, tables, or arrays in memory, of any library; several systems as a mapping by name. Arrays without ids are
+        aligned by the order of their rows, which the run records.
+    groups
+        What may be resampled: the name of a column or tag, an array with a value for every row, a mapping by id, or the
+        path of a table; the same as the option ``group``.
     options
         Any option of ``gnomon score SUITE``, with underscores. ``out`` is the folder that receives the runs;
         in Python nothing is written unless it is given.
@@ -143,9 +147,14 @@ def score(suite: str, truth: Any = None, predictions: Any = None, **options: Any
     ...                {"id": [1, 2, 3], "label": ["a", "b", "b"]})
     >>> round(result.scores["predictions"]["accuracy"], 3)
     0.667
+    >>> result = score("labels", ["a", "b", "a"], {"one": ["a", "b", "b"]}, groups=["x", "y", "x"])
+    >>> round(result.scores["one"]["accuracy"], 3)
+    0.667
     """
-    named = {"truth": truth, "predictions": predictions}
-    given = {**{name: value for name, value in named.items() if value is not None}, **options}
+    if groups is not None and options.get("group") is not None:
+        raise InputError("both groups and group are given, which mean the same: give one of them")
+    named = {"truth": truth, "predictions": predictions, "group": groups}
+    given = {**options, **{name: value for name, value in named.items() if value is not None}}
     out = "none" if given.get("out") is None else given["out"]
     return perform(suite, "score", {**given, "out": out}).require_scored()
 

@@ -24,6 +24,8 @@ S = TypeVar("S")
 
 LONGEST = 120
 """Characters of a value that a message shows."""
+MOST_LISTED = 1000
+"""Items of a list that a record of options holds."""
 INTERVALS = ("jackknife-t", "percentile", "bca", "none")
 """Interval methods that every verb with scores offers."""
 MOST_RESAMPLES = 1_000_000
@@ -231,5 +233,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (str, int, float, bool)):
         return value
     if isinstance(value, (list, tuple)):
+        if len(value) > MOST_LISTED:  # data, not a choice: a run keeps its fingerprint
+            return f"<{type(value).__name__} of {len(value)} in memory>"
         return [plain(item) for item in value]
     return f"<{type(value).__name__} in memory>"

@@ -1,4 +1,9 @@
-"""Tables that are already in memory: Arrow, mappings of columns, data frames."""
+"""Tables and arrays that are already in memory: Arrow, mappings of columns, data frames, arrays and tensors.
+
+Values are recognised by what their library offers, and no library is imported: ``__array__``, ``__dlpack__`` (arrays
+and tensors of any framework), ``__arrow_c_stream__`` and ``__arrow_array__`` (pandas, polars, Arrow), ``collect`` (lazy
+frames of polars), ``with_format`` (datasets of Hugging Face), ``to_dataframe`` (datasets of xarray).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from gnomon.core.errors import InputError
+from gnomon.core.tallies import Array
 from gnomon.intake.faults import guarded
 from gnomon.intake.tables import read_table
 from gnomon.intake.text import tidy
@@ -36,11 +42,16 @@ def is_column(value: Any) -> bool:
     >>> is_column(["a", "b"]), is_column({"label": ["a", "b"]}), is_column("table.csv")
     (True, False, False)
     """
-    if isinstance(value, (str, bytes, os.PathLike, Mapping, pa.Table)) or hasattr(value, "columns"):
+    if isinstance(value, (str, bytes, os.PathLike, Mapping, pa.Table)) or is_frame(value):
         return False
     if isinstance(value, (list, tuple)):
         return not any(isinstance(item, (Mapping, pa.Table, os.PathLike)) for item in value[:1])
     return isinstance(value, (range, pa.Array, pa.ChunkedArray)) or _is_array(value)
+
+
+def is_frame(value: Any) -> bool:
+    """Say whether a value is a data frame of some library; its class is asked, since a lazy frame answers slowly."""
+    return hasattr(type(value), "columns") or hasattr(value, "data_vars") or hasattr(value, "column_names")
 
 
 def to_column(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
@@ -57,15 +68,41 @@ def to_column(values: Any, name: str) -> pa.Array | pa.ChunkedArray:
     if _is_sparse(values):
         return pa.array(np.asarray(values), from_pandas=True)
     if _is_array(values) and type(values).__module__.partition(".")[0] != "pandas":
-        for step in ("detach", "cpu"):  # a tensor that gradients are kept for, or of another device
-            values = getattr(values, step)() if callable(getattr(values, step, None)) else values
-        values = np.asarray(values)
+        values = to_numpy(values, name)
     shape = getattr(values, "shape", None)
     if shape is not None and len(shape) != 1:
         raise InputError(f"{name}: expected one value per row, but got an array of shape {tuple(shape)}")
     if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
         raise InputError(f"{name}: expected one value per row, but got {type(values).__name__}")
     return pa.array(values) if masked is None else pa.array(values, mask=masked)
+
+
+def to_numpy(values: Any, name: str) -> Array:
+    """Return an array or tensor of any framework, or nested lists, as a NumPy array; a mask is left to the caller.
+
+    >>> to_numpy([[1.0, 2.0]], "scores").shape
+    (1, 2)
+    """
+    for step in ("detach", "cpu"):  # a tensor that gradients are kept for, or of another device
+        values = getattr(values, step)() if callable(getattr(values, step, None)) else values
+    with guarded(f"<{name} in memory>", "cannot be used as an array", "give a NumPy array, a tensor or nested lists"):
+        if hasattr(values, "__array__") or not hasattr(values, "__dlpack__"):
+            found = np.asarray(values)
+        else:
+            found = np.from_dlpack(values)
+    if found.dtype.hasobject and isinstance(values, (list, tuple)) and any(np.ndim(item) for item in values):
+        raise InputError(f"{name}: rows differ in length: give every row the same number of values")
+    return found
+
+
+def to_matrix(values: Any, name: str) -> Array:
+    """Return numbers ``(n, k)`` as a NumPy array of floats; refuse other shapes, and what is no number."""
+    found = to_numpy(values, name)
+    if found.ndim != 2 or found.dtype.kind not in "fiub":
+        raise InputError(
+            f"{name}: expected numbers of shape (rows, classes), but got {found.dtype} of shape {tuple(found.shape)}"
+        )
+    return found.astype(np.float64)
 
 
 def _is_sparse(values: Any) -> bool:
@@ -82,7 +119,7 @@ def _dense(frame: Any) -> Any:
 
 
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "__array__") or hasattr(value, "__arrow_array__")
+    return any(hasattr(value, name) for name in ("__array__", "__arrow_array__", "__dlpack__"))
 
 
 def _convert(source: Any, name: str) -> pa.Table:
@@ -100,7 +137,7 @@ def _convert(source: Any, name: str) -> pa.Table:
             f"{name}: expected a table with named columns, but got {type(source).__name__}, which is one column; give "
             "a mapping such as {'id': ..., 'label': ...}"
         )
-    source = _dense(source)
+    source = _dense(_collected(source))
     if hasattr(source, "__arrow_c_stream__"):
         return pa.table(source)
     if type(source).__module__.partition(".")[0] == "pandas":
@@ -109,6 +146,17 @@ def _convert(source: Any, name: str) -> pa.Table:
         f"{name}: expected a path, a mapping of columns, an Arrow table or a data frame, "
         f"but got {type(source).__name__}"
     )
+
+
+def _collected(source: Any) -> Any:
+    """Return what a lazy frame, a dataset of Hugging Face or one of xarray stands for, as a frame or an Arrow table."""
+    if hasattr(source, "data_vars") and callable(getattr(source, "to_dataframe", None)):
+        return source.to_dataframe().reset_index()
+    if callable(getattr(source, "collect", None)) and hasattr(source, "collect_schema"):
+        return source.collect()
+    if callable(getattr(source, "with_format", None)) and hasattr(source, "column_names"):
+        return source.with_format("arrow")[:]
+    return source
 
 
 def _decoded(table: pa.Table) -> pa.Table:

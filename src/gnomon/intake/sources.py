@@ -17,11 +17,25 @@ class Source:
 
     name: str
     content: Any
+    path: str = ""
+    """The file that content in memory was taken from, such as one of several columns."""
+    by_row: bool = False
+    """Whether rows have no ids and are known by their place."""
+
+    @staticmethod
+    def of(name: str, content: Any) -> Source:
+        """Return a source as it is, or make one of what was given."""
+        return content if isinstance(content, Source) else Source(name, content)
 
     @property
     def where(self) -> str:
         """The file, or a name for what is in memory."""
-        return os.fspath(self.content) if isinstance(self.content, (str, os.PathLike)) else f"<{self.name} in memory>"
+        return self.file or f"<{self.name} in memory>"
+
+    @property
+    def file(self) -> str:
+        """The file, or nothing where content was never in one."""
+        return os.fspath(self.content) if isinstance(self.content, (str, os.PathLike)) else self.path
 
 
 def systems(predictions: Sequence[Any], column: str) -> list[Source]:
@@ -31,7 +45,9 @@ def systems(predictions: Sequence[Any], column: str) -> list[Source]:
     """
     found: list[Source] = []
     for item in predictions:
-        if isinstance(item, Mapping) and column not in item:
+        if isinstance(item, Source):
+            found.append(item)
+        elif isinstance(item, Mapping) and column not in item:
             found += [Source(str(name), content) for name, content in item.items()]
         elif isinstance(item, (str, os.PathLike)):
             found.append(Source(*named(os.fspath(item))))

@@ -1,9 +1,9 @@
-"""Tables from outside: one function, five formats, one Arrow table.
+"""Tables from outside: one function, six formats, one Arrow table.
 
 Conventions
 -----------
 - The format follows from the suffix: ``.csv``, ``.tsv``, ``.jsonl`` (also ``.ndjson``), each also with
-  ``.gz``, ``.parquet`` and ``.npz``.
+  ``.gz``, ``.parquet``, ``.npz`` and, where openpyxl is installed, ``.xlsx``.
 - Columns named in ``text`` come out as text, exactly as written; see :mod:`gnomon.intake.text` for the rules.
 - Empty text is null in every format. Lists of text come out as ``list<string>``.
 - A file with a header and no rows gives a table of no rows; callers decide whether that is wrong.
@@ -23,6 +23,7 @@ from gnomon.intake.arrays import Array, read_some
 from gnomon.intake.columnar import read_parquet
 from gnomon.intake.delimited import read_delimited
 from gnomon.intake.faults import guarded, shown
+from gnomon.intake.formats import excel
 from gnomon.intake.limits import DEFAULT, Limits
 from gnomon.intake.lines import read_lines
 from gnomon.intake.text import tidy
@@ -30,8 +31,8 @@ from gnomon.intake.text import tidy
 _DELIMITERS = {".csv": ",", ".tsv": "\t"}
 _LINES = (".jsonl", ".ndjson")
 _PACKABLE = (*_DELIMITERS, *_LINES)
-_WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods")
 SUFFIXES = (*_PACKABLE, *(suffix + ".gz" for suffix in _PACKABLE), ".parquet", ".npz")
+"""Formats of tables that may also be shards of a folder; a workbook is read alone."""
 
 
 def read_table(
@@ -60,7 +61,7 @@ def read_table(
     InputError
         Anything that is wrong with the file, in one line.
     """
-    suffix = table_suffix(path)
+    suffix = table_suffix(path, (*SUFFIXES, *excel.SUFFIXES))
     limits = limits.raised()
     wanted = None if columns is None else list(dict.fromkeys(columns))
     strings = frozenset((text,) if isinstance(text, str) else text)
@@ -78,10 +79,10 @@ def table_suffix(path: str | os.PathLike[str], known: Sequence[str] = SUFFIXES) 
     for suffix in known:
         if name.endswith(suffix) and name != suffix:
             return suffix
-    if name.endswith(_WORKBOOKS):
+    if name.endswith((*excel.SUFFIXES, *excel.OLDER)):
         raise InputError(
-            f"{shown(path)}: workbooks of spreadsheets are not read; save the sheet as CSV there, or convert it with "
-            "pandas.read_excel(...).to_csv(..., index=False)"
+            f"{shown(path)}: a workbook of a spreadsheet, which is not read here; save the sheet as CSV, or convert it "
+            "with pandas.read_excel(...).to_csv(..., index=False)"
         )
     raise InputError(
         f"{shown(path)}: unknown kind of table, expected a name ending in {some(known, show=12)}; convert it to one of "
@@ -97,6 +98,8 @@ def _read(
         return read_delimited(path, _DELIMITERS[plain], text=text, columns=columns, limits=limits)
     if plain in _LINES:
         return read_lines(path, text=text, columns=columns, limits=limits)
+    if plain in excel.SUFFIXES:
+        return excel.read_workbook(path, text=text, columns=columns, limits=limits)
     if plain == ".parquet":
         return read_parquet(path, columns=columns, limits=limits)
     return _read_arrays(path, columns, limits)

@@ -37,9 +37,9 @@ QUIET_GIT_ENVIRONMENT = {
 
 def describe_input(source: Source) -> dict[str, Any]:
     """Return what a manifest records of a table that was scored: its file, or nothing of what was in memory."""
-    if not isinstance(source.content, (str, os.PathLike)):
+    if not source.file:
         return {"name": source.name, "path": None, "bytes": None, "sha256": None}
-    path = Path(source.content)
+    path = Path(source.file)
     return {
         "name": source.name,
         "path": os.fspath(path),

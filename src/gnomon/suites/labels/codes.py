@@ -71,6 +71,7 @@ def tally_codes(chunk: Chunk, options: ScoreOptions) -> Part:
         "true_classes": [name for name, is_used in zip(classes, true, strict=True) if is_used],
         "predicted_classes": [name for name, is_used in zip(classes, predicted, strict=True) if is_used],
         "grouped": True,
+        "offered": "",
         "coded": True,
         "rows": rows,
         LACKING: {group: missing} if missing and options.missing == "skip" else {},

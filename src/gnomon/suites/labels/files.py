@@ -1,16 +1,15 @@
 """The files of ``labels``: a truth table and prediction tables, read and aligned by id.
 
 Truth: ``id, label[, group][, tags...]``. Predictions: ``id, label``. As csv, tsv, parquet, jsonl or npz
-(the first three also gzipped where that is usual), or as tables in memory; there also as labels alone, one per row on
-both sides (:func:`with_ids`). Ids, labels and groups are text:
-``007`` stays ``007``. The order of rows never matters.
+(the first three also gzipped where that is usual), or as tables in memory; what else may be given becomes such tables
+(:mod:`gnomon.suites.labels.inputs`). A prediction table may hold scores by class in columns ``score:CLASS``, beside
+labels or instead of them. Ids, labels and groups are text: ``007`` stays ``007``. The order of rows never matters.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +18,11 @@ import pyarrow.compute as pc
 from gnomon.core.errors import InputError, some
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array
-from gnomon.intake.header import separated
-from gnomon.intake.memory import is_column, table_of, to_column
-from gnomon.intake.sources import Source, check_names
+from gnomon.intake.memory import table_of
+from gnomon.intake.sources import Source
 from gnomon.intake.texts import natural_ranks
 from gnomon.intake.unread import filled, note_columns
+from gnomon.intake.wide import SCORE, best_labels, find_scores, name_systems, need_columns, read_scores
 from gnomon.suites.labels.options import ScoreOptions
 
 ID, LABEL, GROUP = "id", "label", "group"
@@ -63,104 +62,58 @@ class Aligned:
     """Whether there is a prediction, ``(n,)``."""
     missing: int
     extra: int
-
-
-def with_ids(options: ScoreOptions) -> ScoreOptions:
-    """Return options whose tables have ids, where labels alone were given: the id of a row is its place.
-
-    Labels alone are a list, a series, an array or a tensor, one label per row, on both sides in the same order.
-    """
-    if not is_column(options.truth):
-        if isinstance(options.truth, (Set, Iterator)) or hasattr(options.truth, "tocsr"):
-            raise InputError(
-                f"truth: expected a path, a table, or one label per row, but got {type(options.truth).__name__}; give "
-                "labels as a list, an array or a series"
-            )
-        return options
-    truth = to_column(options.truth, "truth")
-    given: Any = options.predictions
-    if len(given) == len(truth) > 1 and all(isinstance(item, (list, tuple)) for item in given):
-        raise InputError(
-            "predictions: expected one label per row, but got a list of lists; give a flat list (in NumPy: "
-            "labels.ravel()), or several systems by name: {'a': labels, 'b': labels}"
-        )
-    if given and not any(is_column(item) or isinstance(item, Mapping) for item in given):
-        given = (given,)  # a list of labels, which the option took for a list of systems
-    named: list[tuple[str, Any]] = []
-    for item in given:
-        named += item.items() if isinstance(item, Mapping) and ID not in item else [("predictions", item)]
-    check_names([name for name, _ in named])
-    tables = {}
-    for name, labels in named:
-        if not is_column(labels):
-            raise InputError(
-                f"{name}: expected labels in the order of the truth, which has no ids; give both sides as tables with "
-                f"the columns {ID} and {LABEL}, or none of them"
-            )
-        column = to_column(labels, name)
-        if len(column) != len(truth):
-            raise InputError(
-                f"truth has {len(truth):,} labels and {name} {len(column):,}: expected as many, in the same order; "
-                f"{_nested(truth, column) or f'give tables with the columns {ID} and {LABEL} where some are missing'}"
-            )
-        _same_order(options.truth, labels, name)
-        tables[name] = {ID: range(len(column)), LABEL: column}
-    both: Any = {"truth": {ID: range(len(truth)), LABEL: truth}, "predictions": (tables,)}
-    return replace(options, **both)
-
-
-def _nested(*columns: Any) -> str:
-    """Return what to do where a column is one list inside a list; nothing where none is."""
-    nested = any(len(column) == 1 and pa.types.is_list(column.type) for column in columns)
-    return "one side is a list that holds one list: give the inner list, one label per row" if nested else ""
-
-
-def _same_order(truth: Any, labels: Any, name: str) -> None:
-    """Refuse two series of one index in different orders: whether rows or index are meant is not known."""
-    sides: list[Any] = [getattr(side, "index", None) for side in (truth, labels)]
-    if not all(hasattr(side, "sort_values") for side in sides):
-        return
-    one, other = sides
-    if not one.equals(other) and one.sort_values().equals(other.sort_values()):
-        raise InputError(
-            f"truth and {name} have the same index in different orders, but rows are matched by their place: give one "
-            f"of them as the other is ordered, or tables with the columns {ID} and {LABEL}"
-        )
+    scores: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)
+    """Columns ``score:CLASS``; null where there is no prediction."""
 
 
 def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     """Read the truth table; one without rows is an error, unless it may be ``empty``."""
-    source = Source("truth", options.truth)
-    group = options.group or GROUP
-    table = table_of(source.content, text=(ID, LABEL, group, *options.slice), name="truth")
-    _need(table, source, (ID, LABEL, *((options.group,) if options.group else ()), *options.slice))
+    source = Source.of("truth", options.truth)
+    group, asked = options.group or GROUP, (options.id, options.label)
+    table = table_of(source.content, text=(ID, LABEL, *asked, group, *options.slice), name="truth")
+    ids_in, labels_in = name_columns(table, source, options)
+    _need(table, source, (ids_in, labels_in, *((options.group,) if options.group else ()), *options.slice))
     if not table.num_rows and not empty:
-        raise InputError(f"{source.where}: no rows: expected at least one row with {ID} and {LABEL}")
-    ids = _filled(table, source, ID)
+        raise InputError(f"{source.where}: no rows: expected at least one row with {ids_in} and {labels_in}")
+    ids = _filled(table, source, ids_in, ids_in)
     if not _rising(ids):
         given, table = ids, table.take(pc.sort_indices(ids))
-        ids = _filled(table, source, ID)
+        ids = _filled(table, source, ids_in, ids_in)
         if not _rising(ids):
             raise _repeated(given, source)
-    used = {ID, LABEL, group, *options.slice}
+    used = {ids_in, labels_in, group, *options.slice}
     return Truth(
         source,
         ids,
-        _label_cells(table, source, options.separator),
-        _filled(table, source, group) if group in table.column_names else None,
-        {name: _filled(table, source, name) for name in options.slice},
+        _label_cells(table, source, (ids_in, labels_in), options.separator),
+        _filled(table, source, group, ids_in) if group in table.column_names else None,
+        {name: _filled(table, source, name, ids_in) for name in options.slice},
         {name: filled(table.column(name)) for name in table.column_names if name not in used},
     )
 
 
+def name_columns(table: pa.Table, source: Source, options: ScoreOptions) -> tuple[str, str]:
+    """Return the columns of ids and of labels: those that were named, where the table has them, else the usual ones."""
+    for name, usual in ((options.id, ID), (options.label, LABEL)):
+        if name and name not in table.column_names and usual not in table.column_names:
+            _need(table, source, (name,))
+    id_asked, label_asked = (name if name in table.column_names else "" for name in (options.id, options.label))
+    return id_asked or ID, label_asked or LABEL
+
+
 def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Aligned:
     """Read one system's predictions and put them in the order of the truth."""
-    table = table_of(source.content, text=(ID, LABEL), name=source.name)
-    _need(table, source, (ID, LABEL))
-    note_columns(source.where, table, (ID, LABEL))
-    table = _answered(table, options)
-    ids = _filled(table, source, ID)
-    labels = _label_cells(table, source, options.separator)
+    table = table_of(source.content, text=(ID, LABEL, options.id, options.label), name=source.name)
+    table = _name_scores(table, source, options)
+    ids_in, labels_in = name_columns(table, source, options)
+    scores = read_scores(table, source.where)
+    if labels_in not in table.column_names and scores is not None:
+        table = table.append_column(labels_in, pa.array(best_labels(*scores), pa.string()))
+    _need(table, source, (ids_in, labels_in))
+    note_columns(source.where, table, (ids_in, labels_in, *(name for name in table.column_names if _is_score(name))))
+    table = _answered(table, labels_in, options)
+    ids = _filled(table, source, ids_in, ids_in)
+    labels = _label_cells(table, source, (ids_in, labels_in), options.separator)
     sets = pa.types.is_list(labels.type)
     if sets != pa.types.is_list(truth.labels.type):
         raise InputError(
@@ -181,13 +134,30 @@ def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Ali
             "add them, or choose --missing wrong or --missing skip"
         )
     whole = len(row) == len(ids) and np.array_equal(row, np.arange(len(row)))
-    aligned = labels if whole else labels.take(pa.array(row, mask=~given))
-    return Aligned(source, aligned, given, len(missing), len(extra))
+    places = None if whole else pa.array(row, mask=~given)
+    aligned = labels if places is None else labels.take(places)
+    kept = {name: table.column(name) for name in table.column_names if _is_score(name)}
+    kept = kept if places is None else {name: column.take(places) for name, column in kept.items()}
+    return Aligned(source, aligned, given, len(missing), len(extra), kept)
 
 
-def _answered(table: pa.Table, options: ScoreOptions) -> pa.Table:
+def _is_score(name: str) -> bool:
+    return name.startswith(SCORE)
+
+
+def _name_scores(table: pa.Table, source: Source, options: ScoreOptions) -> pa.Table:
+    """Return a prediction table whose columns of scores are called ``score:CLASS``."""
+    given = name_systems(options.scores, "--scores") if options.scores else {}
+    prefix = given.get(source.name) or next((own for name, own in given.items() if name == own), "")
+    if not prefix:
+        return table
+    found = {column: f"{SCORE}{label}" for label, column in find_scores(table, prefix, source.where).items()}
+    return table.rename_columns([found.get(name, name) for name in table.column_names])
+
+
+def _answered(table: pa.Table, name: str, options: ScoreOptions) -> pa.Table:
     """Return the rows that hold a label, where missing answers are allowed: an empty or masked one is none."""
-    labels = table.column(LABEL)
+    labels = table.column(name)
     if options.missing == "error" or options.separator or not labels.null_count or pa.types.is_list(labels.type):
         return table
     return table.filter(pc.is_valid(labels))
@@ -225,16 +195,20 @@ def sets_of(labels: pa.Array) -> LabelSets:
 
 
 def _need(table: pa.Table, source: Source, names: Sequence[str]) -> None:
-    lacking = [name for name in names if name not in table.column_names]
-    if lacking:
-        hint = separated(table.column_names, lacking)
+    """Refuse a table that lacks columns, and say how others are named."""
+    try:
+        need_columns(table, source.where, names)
+    except InputError as error:
+        if not {ID, LABEL} & (set(names) - set(table.column_names)):
+            raise
         raise InputError(
-            f"{source.where}: no column {some(lacking)}; expected {', '.join(names)}, "
-            f"but the table has {some(table.column_names, show=12)}{'; ' if hint else ''}{hint}"
-        )
+            f"{error}; name other columns with --id and --label, or give truth and predictions that are columns of one "
+            "table with --table"
+        ) from None
 
 
-def _filled(table: pa.Table, source: Source, name: str) -> pa.Array:
+def _filled(table: pa.Table, source: Source, name: str, ids_in: str) -> pa.Array:
+    """Return a column as text; refuse empty cells, naming ids (or, of the ids, data rows)."""
     column = table.column(name)
     if pa.types.is_list(column.type):
         raise InputError(f"{source.where}: column {name!r} holds lists; expected one text per row")
@@ -242,29 +216,24 @@ def _filled(table: pa.Table, source: Source, name: str) -> pa.Array:
     column = column.cast(pa.string()) if not pa.types.is_string(column.type) else column
     if column.null_count:
         rows = np.flatnonzero(pc.is_null(column).to_numpy(zero_copy_only=False))
-        shown = _ids_of(table, rows) if name != ID else [int(row) + 1 for row in rows[:5]]
-        what = "data rows" if name == ID else "ids"
-        wanted = (
-            "fill in every row"
-            if name != LABEL or source.name == "truth"
-            else ("fill in every row, or choose --missing wrong or --missing skip")
-        )
+        by_row = name == ids_in or source.by_row
+        shown = [int(row) + 1 for row in rows[:5]] if by_row else table.column(ids_in).take(rows[:5]).to_pylist()
+        what = "data rows" if by_row else "ids"
+        given = source.name == "truth" or name == ids_in
+        wanted = "fill in every row" if given else "fill in every row, or choose --missing wrong or --missing skip"
         raise InputError(f"{source.where}: empty {name!r} for {what} {some(shown, len(rows))}; {wanted}")
     return column
 
 
-def _ids_of(table: pa.Table, rows: Array) -> list[Any]:
-    ids: list[Any] = table.column(ID).take(pa.array(rows[:5])).to_pylist()
-    return ids
-
-
-def _label_cells(table: pa.Table, source: Source, separator: str) -> pa.Array:
-    column = table.column(LABEL)
+def _label_cells(table: pa.Table, source: Source, names: tuple[str, str], separator: str) -> pa.Array:
+    """Return the labels, by the names of the columns of ids and labels; texts with a separator are sets of them."""
+    ids_in, labels_in = names
+    column = table.column(labels_in)
     column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if pa.types.is_list(column.type):
         return column
     if not separator:
-        return _filled(table, source, LABEL)
+        return _filled(table, source, labels_in, ids_in)
     split = pc.split_pattern(column.cast(pa.string()).fill_null(""), separator)
     rows = pc.list_parent_indices(split).to_numpy(zero_copy_only=False)
     items = pc.utf8_trim_whitespace(pc.list_flatten(split))

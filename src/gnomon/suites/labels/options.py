@@ -19,18 +19,51 @@ class ScoreOptions(EngineOptions):
 
     truth: Annotated[
         str,
-        Option("table with id, label[, group][, tags...], or a folder of such shards", metavar="FILE", data=True),
-    ]
-    predictions: Annotated[
-        tuple[str, ...],
         Option(
-            "table with id, label, or a folder of shards; give NAME=FILE, several times, for several systems",
+            "table with id, label[, group][, tags...], or a folder of such shards; with --table: its column of true "
+            "labels",
             metavar="FILE",
             data=True,
         ),
     ]
+    predictions: Annotated[
+        tuple[str, ...],
+        Option(
+            "table with id, label, or a folder of shards; give NAME=FILE, several times, for several systems; with "
+            "--table: NAME=COLUMN",
+            metavar="FILE",
+            data=True,
+        ),
+    ] = ()
+    table: Annotated[
+        str,
+        Option(
+            "one table that holds truth and predictions side by side: --truth, --predictions, --group, --slice and "
+            "--id then name its columns",
+            metavar="FILE",
+            data=True,
+        ),
+    ] = ""
+    id: Annotated[
+        str, Option("column of ids  [default: id; with --table, rows are known by their place]", metavar="COLUMN")
+    ] = ""
+    label: Annotated[str, Option("column of labels in the files  [default: label]", metavar="COLUMN")] = ""
+    scores: Annotated[
+        tuple[str, ...],
+        Option(
+            "scores by class: columns whose names begin with PREFIX, the rest being the class; NAME=PREFIX for several "
+            "systems; kept in the run, and the largest is the answer where no label is given",
+            metavar="PREFIX",
+            data=True,
+        ),
+    ] = ()
     group: Annotated[
-        str, Option("column whose values may be resampled; 'id' if every row is independent", metavar="COLUMN")
+        str,
+        Option(
+            "column whose values may be resampled, or a table with id and group; 'id' if every row is independent",
+            metavar="COLUMN",
+            data=True,
+        ),
     ] = ""
     slice: Annotated[tuple[str, ...], Option("tag column to show scores by; may be repeated", metavar="COLUMN")] = ()
     missing: Annotated[

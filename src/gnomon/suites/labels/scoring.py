@@ -26,6 +26,7 @@ from gnomon.intake import shards, tables
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.unread import note, reading_for
+from gnomon.intake.wide import offer_group
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts
@@ -34,12 +35,14 @@ from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.provenance import describe_input
 from gnomon.runs.run import Evaluation
-from gnomon.suites.labels import codes, files
+from gnomon.suites.labels import codes, files, inputs
 from gnomon.suites.labels.options import ScoreOptions
 from gnomon.suites.labels.protocol import protocol
 
 ONE_GROUP = "(all rows)"
 SUFFIXES = (codes.CODES, *tables.SUFFIXES)
+OFFERED = "offered"
+"""The fact that names a column of the truth that looks like a group and was not asked for."""
 COUNTED = ("truth", "predicted", "count")
 ROWS = ("truth", "scored", "missing", "extra")
 """What is counted of rows."""
@@ -47,7 +50,7 @@ ROWS = ("truth", "scored", "missing", "extra")
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system against the truth."""
-    options = files.with_ids(options)
+    options = inputs.settle(options)
     sources = systems(options.predictions, files.ID)
     if is_folder(options.truth):
         return _score_shards(sources, options)
@@ -117,23 +120,23 @@ def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
     for facts in every.values() if partials.complete else ():
         lacking.update(facts[LACKING])
     known = {
-        **{key: first[key] for key in ("sets", "grouped")},
+        **{key: first[key] for key in ("sets", "grouped", OFFERED)},
         **{key: _union([facts[key] for facts in every.values()]) for key in ("true_classes", "predicted_classes")},
         "rows": rows,
         LACKING: dict(lacking),
         LEFT_OUT: merge_left_out({name: facts[LEFT_OUT] for name, facts in every.items()}),
     }
-    truth, source = Source("truth", options.truth), Source(partials.system.name, where)
-    inputs: tuple[Mapping[str, Any], ...] = ()
+    truth, source = Source.of("truth", options.truth), Source(partials.system.name, where)
+    given: tuple[Mapping[str, Any], ...] = ()
     if partials.is_whole:
         source = partials.system.chunks[0].predictions
-        inputs = describe_input(truth), describe_input(source)
+        given = describe_input(truth), describe_input(source)
     made = evaluation(whole, known, truth, source, options)
     coverage = partials.coverage(made.coverage, options.missing)
-    return [replace(made, data=partials.data(), inputs=inputs, table=partials.table(), coverage=coverage)]
+    return [replace(made, data=partials.data(), inputs=given, table=partials.table(), coverage=coverage)]
 
 
-SETTINGS = ("group", "slice", "missing", "extra", "separator")
+SETTINGS = ("id", "label", "scores", "group", "slice", "missing", "extra", "separator")
 SCORER = Scorer(tally, finish, SETTINGS)
 
 
@@ -151,8 +154,9 @@ def _union(lists: Sequence[Sequence[str]]) -> list[str]:
 
 
 def scored(truth: files.Truth, predictions: files.Aligned) -> pa.Table:
-    """Return the rows that have a prediction."""
-    return pa.table({"id": truth.ids, "label": predictions.labels}).filter(pa.array(predictions.given))
+    """Return the rows that have a prediction, with its scores by class where they were given."""
+    columns = {"id": truth.ids, "label": predictions.labels, **predictions.scores}
+    return pa.table(columns).filter(pa.array(predictions.given))
 
 
 def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOptions) -> Part:
@@ -169,6 +173,7 @@ def tallied(truth: files.Truth, predictions: files.Aligned, options: ScoreOption
         "true_classes": true_classes,
         "predicted_classes": predicted_classes,
         "grouped": truth.groups is not None,
+        OFFERED: offer_group(truth.unused),
         "coded": False,
         TRUTH: column_digest(truth.ids, truth.labels, *(() if truth.groups is None else (truth.groups,))),
         "rows": {
@@ -219,6 +224,7 @@ def evaluation(
         options={
             **opt.record(replace(options, predictions=(source.where,), truth=truth.where)),
             "group": options.group or (files.GROUP if facts["grouped"] else None),
+            "aligned_by": "row order" if truth.by_row else "id",
         },
         facts={"least_class_groups": _least_class_groups(next(iter(tallies.values())), part.roster, true_classes)},
         table=pa.table({}),
@@ -325,7 +331,9 @@ def _general_findings(facts: Mapping[str, Any], truth: Source, source: Source, o
                 "warning",
                 truth.where,
                 "no group column, so nothing can be resampled and no interval is given",
-                "add a column 'group' (subject, recording), or --group id if every row is independent",
+                f"give --group {facts[OFFERED]}, which looks like one, or --group id if every row is independent"
+                if facts[OFFERED]
+                else "add a column 'group' (subject, recording), or --group id if every row is independent",
             )
         )
     missing, total = facts["rows"]["missing"], facts["rows"]["truth"]

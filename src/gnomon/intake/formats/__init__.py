@@ -1,0 +1,1 @@
+"""File formats that other programs write, one module each."""
