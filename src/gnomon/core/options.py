@@ -115,6 +115,42 @@ class ExhibitOptions:
     ] = 24
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelOptions:
+    """What verbs accept that score labels of rows, in whatever form a user has them (:mod:`gnomon.intake.labelled`)."""
+
+    table: Annotated[
+        str,
+        Option(
+            "one table that holds truth and predictions side by side: --truth, --predictions, --group, --slice and "
+            "--id then name its columns",
+            metavar="FILE",
+            data=True,
+        ),
+    ] = ""
+    id: Annotated[
+        str, Option("column of ids  [default: id; with --table, rows are known by their place]", metavar="COLUMN")
+    ] = ""
+    label: Annotated[str, Option("column of labels in the files  [default: label]", metavar="COLUMN")] = ""
+    scores: Annotated[
+        tuple[str, ...],
+        Option(
+            "scores by class: columns whose names begin with PREFIX, the rest being the class; NAME=PREFIX for several "
+            "systems; kept in the run, and the largest is the answer where no label is given",
+            metavar="PREFIX",
+            data=True,
+        ),
+    ] = ()
+    group: Annotated[
+        str,
+        Option(
+            "column whose values may be resampled, or a table with id and group; 'id' if every row is independent",
+            metavar="COLUMN",
+            data=True,
+        ),
+    ] = ""
+
+
 def parameters(struct: type) -> list[Parameter]:
     """Return the fields of an option struct with their types and options, its own before inherited ones."""
     hints = typing.get_type_hints(struct, include_extras=True)

@@ -2,7 +2,7 @@
 
 Truth: ``id, label[, group][, tags...]``. Predictions: ``id, label``. As csv, tsv, parquet, jsonl or npz
 (the first three also gzipped where that is usual), or as tables in memory; what else may be given becomes such tables
-(:mod:`gnomon.suites.labels.inputs`). A prediction table may hold scores by class in columns ``score:CLASS``, beside
+(:mod:`gnomon.intake.labelled`). A prediction table may hold scores by class in columns ``score:CLASS``, beside
 labels or instead of them. Ids, labels and groups are text: ``007`` stays ``007``. The order of rows never matters.
 """
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from gnomon.core.options import PREDICTED, Option
+from gnomon.core.options import PREDICTED, LabelOptions, Option
 from gnomon.core.partition import PartOptions
 from gnomon.engine.options import EngineOptions
 
@@ -14,7 +14,7 @@ FORMATS = ("csv", "tsv", "parquet", "jsonl", "npz")
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(EngineOptions):
+class ScoreOptions(LabelOptions, EngineOptions):
     """``gnomon score labels``."""
 
     truth: Annotated[
@@ -35,36 +35,6 @@ class ScoreOptions(EngineOptions):
             data=True,
         ),
     ] = ()
-    table: Annotated[
-        str,
-        Option(
-            "one table that holds truth and predictions side by side: --truth, --predictions, --group, --slice and "
-            "--id then name its columns",
-            metavar="FILE",
-            data=True,
-        ),
-    ] = ""
-    id: Annotated[
-        str, Option("column of ids  [default: id; with --table, rows are known by their place]", metavar="COLUMN")
-    ] = ""
-    label: Annotated[str, Option("column of labels in the files  [default: label]", metavar="COLUMN")] = ""
-    scores: Annotated[
-        tuple[str, ...],
-        Option(
-            "scores by class: columns whose names begin with PREFIX, the rest being the class; NAME=PREFIX for several "
-            "systems; kept in the run, and the largest is the answer where no label is given",
-            metavar="PREFIX",
-            data=True,
-        ),
-    ] = ()
-    group: Annotated[
-        str,
-        Option(
-            "column whose values may be resampled, or a table with id and group; 'id' if every row is independent",
-            metavar="COLUMN",
-            data=True,
-        ),
-    ] = ""
     slice: Annotated[tuple[str, ...], Option("tag column to show scores by; may be repeated", metavar="COLUMN")] = ()
     missing: Annotated[
         str,

@@ -23,6 +23,7 @@ from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
 from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
 from gnomon.intake import shards, tables
+from gnomon.intake.labelled import settle
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.unread import note, reading_for
@@ -35,7 +36,7 @@ from gnomon.runs.content import column_digest
 from gnomon.runs.parts import Part
 from gnomon.runs.provenance import describe_input
 from gnomon.runs.run import Evaluation
-from gnomon.suites.labels import codes, files, inputs
+from gnomon.suites.labels import codes, files
 from gnomon.suites.labels.options import ScoreOptions
 from gnomon.suites.labels.protocol import protocol
 
@@ -50,7 +51,7 @@ ROWS = ("truth", "scored", "missing", "extra")
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system against the truth."""
-    options = inputs.settle(options)
+    options = settle(options, options.slice)
     sources = systems(options.predictions, files.ID)
     if is_folder(options.truth):
         return _score_shards(sources, options)

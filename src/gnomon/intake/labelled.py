@@ -1,4 +1,4 @@
-"""What a user may give to ``labels``, settled into a truth table and prediction tables with ids.
+"""Labels of rows, in whatever form a user has them, settled into a truth table and prediction tables with ids.
 
 - files, or tables in memory: ``id, label`` on both sides, by whatever names (``--id``, ``--label``);
 - one wide table with everything in columns (``--table``, :mod:`gnomon.intake.wide`);
@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 
@@ -20,18 +20,29 @@ from gnomon.core.errors import InputError, some
 from gnomon.intake.memory import is_column, is_frame, table_of, to_column, to_numpy
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import Source, check_names
-from gnomon.intake.wide import Roles, name_systems, number_rows, score_columns, split_wide
-from gnomon.suites.labels.files import GROUP, ID, LABEL
-from gnomon.suites.labels.options import ScoreOptions
+from gnomon.intake.wide import ID, LABEL, Roles, name_systems, number_rows, score_columns, split_wide
 
+GROUP = "group"
+Options = TypeVar("Options")
+"""A struct with the fields of :class:`gnomon.core.options.LabelOptions`."""
 ONLY = "predictions"
 """What a system is called that was given without a name."""
 
 
-def settle(options: ScoreOptions) -> ScoreOptions:
-    """Return options whose truth and predictions are tables with ids, and whose group is a column of the truth."""
+def settle(options: Options, kept: Sequence[str] = ()) -> Options:
+    """Return options whose truth and predictions are tables with ids, and whose group is a column of the truth.
+
+    ``kept`` names further columns of a wide table that belong to the truth, such as slices.
+    """
+    settled: Any = options
+    settled = replace(settled, **_settle(settled, kept))
+    whole: Options = replace(settled, **_settle_group(settled))
+    return whole
+
+
+def _settle(options: Any, kept: Sequence[str]) -> dict[str, Any]:
     if not _is_empty(options.table):
-        return _settle_wide(options)
+        return _settle_wide(options, kept)
     if is_column(options.truth):
         return _settle_labels(options)
     if isinstance(options.truth, (Set, Iterator)) or hasattr(options.truth, "tocsr"):
@@ -39,7 +50,7 @@ def settle(options: ScoreOptions) -> ScoreOptions:
             f"truth: expected a path, a table, or one label per row, but got {type(options.truth).__name__}; give "
             "labels as a list, an array or a series"
         )
-    return _settle_group(options)
+    return {}
 
 
 def _is_empty(value: Any) -> bool:
@@ -47,7 +58,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, (str, tuple)) and not value)
 
 
-def _settle_wide(options: ScoreOptions) -> ScoreOptions:
+def _settle_wide(options: Any, kept: Sequence[str]) -> dict[str, Any]:
     """Split one wide table into the truth and the predictions of every system."""
     if not isinstance(options.truth, str):
         raise InputError("--table is given: expected --truth to name its column of true labels; give that name")
@@ -63,17 +74,17 @@ def _settle_wide(options: ScoreOptions) -> ScoreOptions:
     if strange:
         raise InputError(f"predictions: expected the name of a column of the table for {some(strange)}; give that")
     group = [] if _is_empty(options.group) or not isinstance(options.group, str) else [options.group]
-    kept = tuple(dict.fromkeys(name for name in (*group, *options.slice) if name != ID or options.id == ID))
-    roles = Roles(options.truth, columns, scores, options.id, kept)
-    truth, systems = split_wide(options.table, roles)
-    settled = replace(options, truth=truth, predictions=tuple(systems), scores=(), id="", table="")  # type: ignore[arg-type]
-    return settled if group else _settle_group(settled)
+    group = [] if group and os.path.isfile(group[0]) else group
+    named = tuple(dict.fromkeys(name for name in (*group, *kept) if name != ID or options.id == ID))
+    truth, systems = split_wide(options.table, Roles(options.truth, columns, scores, options.id, named))
+    return {"truth": truth, "predictions": tuple(systems), "scores": (), "id": "", "table": ""}
 
 
-def _settle_labels(options: ScoreOptions) -> ScoreOptions:
+def _settle_labels(options: Any) -> dict[str, Any]:
     """Give ids to labels alone: the id of a row is its place."""
     truth = to_column(options.truth, "truth")
-    classes = None if isinstance(options.classes, str) else tuple(str(label) for label in _listed(options.classes))
+    given: Any = options.classes
+    classes = None if isinstance(given, str) else tuple(str(label) for label in _listed(given))
     labels, scores = _labels_by_system(options, len(truth)), _scores_by_system(options)
     if len(scores) == 1 and len(labels) == 1:
         scores = dict(zip(labels, scores.values(), strict=True))
@@ -92,20 +103,19 @@ def _settle_labels(options: ScoreOptions) -> ScoreOptions:
                 "many, in the same order"
             )
         systems.append(Source(name, columns, by_row=True))
-    settled: Any = {
+    return {
         "truth": Source("truth", {ID: ids, LABEL: truth}, by_row=True),
         "predictions": tuple(systems),
         "scores": (),
         **({"classes": classes} if classes else {}),
     }
-    return _settle_group(replace(options, **settled))
 
 
 def _listed(values: Any) -> Sequence[Any]:
     return values if isinstance(values, (list, tuple)) else to_numpy(values, "classes").tolist()
 
 
-def _labels_by_system(options: ScoreOptions, rows: int) -> dict[str, Any]:
+def _labels_by_system(options: Any, rows: int) -> dict[str, Any]:
     """Return the labels of every system; an option that is a list of labels was taken for a list of systems."""
     given: Any = options.predictions
     if len(given) == rows > 1 and all(isinstance(item, (list, tuple)) for item in given):
@@ -124,7 +134,7 @@ def _labels_by_system(options: ScoreOptions, rows: int) -> dict[str, Any]:
     return dict(zip(names, (labels for _, labels in found), strict=True))
 
 
-def _scores_by_system(options: ScoreOptions) -> dict[str, Any]:
+def _scores_by_system(options: Any) -> dict[str, Any]:
     """Return the scores of every system: by name, or of the only one."""
     if _is_empty(options.scores):
         return {}
@@ -184,12 +194,12 @@ def _same_order(truth: Any, labels: Any, name: str) -> None:
         )
 
 
-def _settle_group(options: ScoreOptions) -> ScoreOptions:
+def _settle_group(options: Any) -> dict[str, Any]:
     """Put groups that are no column of the truth into one: an array, a mapping by id, or a table with id and group."""
     given: Any = options.group
     is_path = isinstance(given, os.PathLike) or (isinstance(given, str) and given != "" and os.path.isfile(given))
     if not is_path and (_is_empty(given) or isinstance(given, str)):
-        return options
+        return {}
     if is_folder(options.truth):
         raise InputError("group: shards have their groups in a column; name it")
     source = Source.of("truth", options.truth)
@@ -207,7 +217,7 @@ def _settle_group(options: ScoreOptions) -> ScoreOptions:
         )
     kept = [name for name in table.column_names if name != GROUP]
     whole = table.select(kept).append_column(GROUP, groups)
-    return replace(options, truth=Source("truth", whole, source.file, source.by_row), group=GROUP)  # type: ignore[arg-type]
+    return {"truth": Source("truth", whole, source.file, source.by_row), "group": GROUP}
 
 
 def _look_up_groups(given: Any, ids: Sequence[str], name_of_id: str, source: Source) -> pa.Array:
