@@ -15,7 +15,6 @@ from gnomon.core.errors import InputError, counted, some
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets.counting import Faults
 from gnomon.suites.har.datasets.places import Files, Place, find, survey
-from gnomon.suites.har.datasets.stamps import REFUSED
 from gnomon.suites.har.datasets.units import RATE_SLACK, RATES_APART, G, judge, judge_turning, resting, turning
 from gnomon.suites.har.recordings import Manifest, Recording, Short
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, near
@@ -51,7 +50,7 @@ class Report:
     missing
         What the manifest names and the place lacks; nothing where reading stopped, since that is not known then.
     odd
-        What a user should look at: repaired or refused time stamps, rates, labels.
+        What a user should look at: repaired time stamps, rates, labels.
     doubts
         Units or gravity that are not what the manifest says.
     error
@@ -384,15 +383,14 @@ def _unused(whole: Cohort, seen: Seen, filed: frozenset[str]) -> list[str]:
 def _missing(manifest: Manifest, whole: Cohort, seen: Seen, filed: frozenset[str], faults: Faults) -> Iterator[str]:
     here = {name for name in whole.names if name in seen.subjects or name in filed or name in faults.people}
     absent, short = [name for name in whole.names if name not in here], whole.people - len(here)
-    refused = ", or refused for time stamps" if any(REFUSED in what for what in faults) else ""
-    refused += ", or in what cannot be read" if faults.broken else ""
+    lost = ", or in what cannot be read" if faults.broken else ""
     if absent and short > 0:
         among = "" if len(absent) == short else "among "
-        yield f"{counted(short, 'subject')} of {whole.people}{'' if filed else refused}: {among}{some(absent)}"
+        yield f"{counted(short, 'subject')} of {whole.people}{'' if filed else lost}: {among}{some(absent)}"
     wanted = set(manifest.labels.values())
     lacking = sorted(wanted - set(seen.labels))
     if lacking and seen.labels:
-        yield f"{counted(len(lacking), 'label')} of {len(wanted)}{refused}: {some(lacking)}"
+        yield f"{counted(len(lacking), 'label')} of {len(wanted)}{lost}: {some(lacking)}"
 
 
 def _odd(manifest: Manifest, whole: Cohort, seen: Seen, faults: Faults) -> Iterator[str]:
