@@ -180,9 +180,10 @@ class Dataset:
         with place.open() as files:
             yield from self.reader(self.manifest, files, matches, variant, Faults() if faults is None else faults)
 
-    def files(self, where: Place | str | os.PathLike[str]) -> list[str]:
-        """Return the names of the files that are read."""
-        return [match.string for match in self._matches(self._place(where))]
+    def files(self, where: Place | str | os.PathLike[str], names: Sequence[str] | None = None) -> list[str]:
+        """Return the names of the files that are read; ``names`` are those in the place, where they are known."""
+        place = self._place(where)
+        return [match.string for match in self._matching(place, place.names() if names is None else names)]
 
     def skipped(self, place: Place, names: Sequence[str], folder: str) -> tuple[str, ...]:
         """Return the files below a folder of a place that look like data files and are not read.
