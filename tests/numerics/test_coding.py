@@ -5,6 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gnomon.core.errors import InputError
+from gnomon.measures.classification import evaluate
 from gnomon.numerics.coding import encode_pair
 
 integers = st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=30)
@@ -41,3 +43,15 @@ def test_unsigned_64_bit_extremes():
     values = np.array([2**64 - 1, 0], dtype=np.uint64)
     classes, true, _ = encode_pair(values, values)
     assert [classes[code] for code in true.tolist()] == [2**64 - 1, 0]
+
+
+@pytest.mark.parametrize("values", [["a", "b", "a"], [1, 2, 1], np.array(["a", "b", "a"], dtype=object)])
+def test_masked_labels_are_missing_ones(values):
+    """What lies below a mask is not a label; without a masked entry the array is a plain one."""
+    whole = list(values)
+    said = r"expected a label for every sample, but 1 of 3 are masked \(first: sample 1\)"
+    with pytest.raises(InputError, match=f"^prediction: {said}"):
+        evaluate(whole, np.ma.array(values, mask=[0, 1, 0]))
+    with pytest.raises(InputError, match=f"^truth: {said}"):
+        evaluate(np.ma.array(values, mask=[0, 1, 0]), whole)
+    assert evaluate(np.ma.array(values), np.ma.array(values, mask=[0, 0, 0]))["accuracy"] == 1.0

@@ -32,6 +32,10 @@ in another unit, which is an error, only where a unit error explains sizes and p
 
 Distances are those of the joints of bodies, and of the centres of boxes; the typical one is their median.
 
+A part of the predicted bodies is in another unit where both hold for each of them against its own truth, and that
+explains most of those whose extent is 30 times that of the truth or more, or a 30th or less: a system whose bodies
+explode or collapse to any size is scored.
+
 Not judged
 ----------
 Extents and distances of 0 (single joints, joints that coincide, boxes around the origin) and what is not finite say
@@ -64,6 +68,8 @@ STRAY_PERCENT = 1.0, 99.0
 """Percentiles of the points of a scan between which its extent is measured."""
 POWERS = 100.0, 1000.0
 """Factors between units."""
+FACTORS = (*POWERS, *(1 / power for power in POWERS))
+"""The same, either way."""
 NEAR_SIZE, NEAR_PLACE = 1.5, 2.0
 """How many times off the factor of extents, and that of distances, may be from one of them."""
 MEASURED = 10_000
@@ -95,6 +101,41 @@ def measure_bodies(joints: Array, seen: Array | None = None) -> Array:
     high = np.where(shown[..., np.newaxis], some, -np.inf).max(axis=1, initial=-np.inf)
     low = np.where(shown[..., np.newaxis], some, np.inf).min(axis=1, initial=np.inf)
     return _told((high - low).max(axis=1, initial=0.0))
+
+
+def find_odd_sizes(sizes_m: Array, limits: tuple[float, float] = BODY_M) -> Array:
+    """Say which extents ``(N,)`` of the truth are beyond limits and far from the typical one; those of 0 are not.
+
+    >>> find_odd_sizes(np.array([1.7, 0.5, 1700.0, 1.8, 0.0])).tolist()
+    [False, False, True, False, False]
+    """
+    told = _told(sizes_m)
+    if not len(told):
+        return np.zeros(len(sizes_m), bool)
+    size, (low, high) = float(np.median(told)), limits
+    least, largest = min(low, size / APART), max(high, size * APART)
+    return np.asarray(np.isfinite(sizes_m) & (sizes_m > 0) & ((sizes_m < least) | (sizes_m > largest)))
+
+
+def find_scaled_bodies(truth_m: Array, prediction_m: Array) -> Array:
+    """Say which predicted bodies ``(N, J, 3)`` are in another unit than their truth, as the module's text tells it.
+
+    >>> true = np.array([[[1.0, 0, 0], [1, 0, 2]]] * 3)
+    >>> find_scaled_bodies(true, true * [[[1]], [[1000]], [[15]]]).tolist()
+    [False, True, False]
+    """
+    sides = truth_m, prediction_m
+    true_size, size = (np.ptp(np.asarray(side, np.float64), axis=1).max(axis=1, initial=0.0) for side in sides)
+    true_far, far = (np.median(np.linalg.norm(np.asarray(side, np.float64), axis=2), axis=1) for side in sides)
+    told = (true_size > 0) & (size > 0) & (true_far > 0) & (far > 0)
+    sizes, places = size[told] / true_size[told], far[told] / true_far[told]
+    scaled = np.zeros(len(sizes), bool)
+    for power in FACTORS:
+        scaled |= _near(sizes, power, NEAR_SIZE) & _near(places, power, NEAR_PLACE)
+    apart = (sizes >= APART) | (sizes <= 1 / APART)
+    found = np.zeros(len(truth_m), bool)
+    found[told] = scaled & (2 * scaled.sum() > apart.sum())
+    return found
 
 
 def measure_distances(points: Array, seen: Array | None = None) -> Array:
@@ -203,8 +244,7 @@ def check_same_unit(
         return
     true, predicted, true_far, far = (float(np.median(side)) for side in sides)
     factor = predicted / true
-    powers = (*POWERS, *(1 / power for power in POWERS))
-    if not any(_near(factor, one, NEAR_SIZE) and _near(far / true_far, one, NEAR_PLACE) for one in powers):
+    if not any(_near(factor, one, NEAR_SIZE) and _near(far / true_far, one, NEAR_PLACE) for one in FACTORS):
         return
     times = f"{factor:.4g} times as large" if factor > 1 else f"{1 / factor:.4g} times as small"
     raise InputError(
@@ -214,8 +254,8 @@ def check_same_unit(
     )
 
 
-def _near(value: float, expected: float, times: float) -> bool:
-    return expected / times <= value <= expected * times
+def _near(value: Any, expected: float, times: float) -> Any:
+    return (expected / times <= value) & (value <= expected * times)
 
 
 def find_beyond(sizes: Array, limits: tuple[float, float] = BODY_M) -> str:
@@ -246,8 +286,7 @@ def _check(
         raise InputError(
             f"{what} {show_extent(size)} ({count}), expected {low:g} to {high:g} m{usual}{guess}; {remedy}"
         )
-    least, largest = min(low, size / APART), max(high, size * APART)
-    if ((sizes < least) | (sizes > largest)).sum() > most * len(sizes):
+    if find_odd_sizes(sizes, limits).sum() > most * len(sizes):
         said = find_beyond(sizes, limits)
         raise InputError(f"{what} {show_extent(size)}, but {said}{usual}: not all are in one unit; {remedy}")
 

@@ -57,9 +57,22 @@ def as_labels(values: Sequence[Any] | Array, side: str) -> Array:
 
 def _asarray(values: Sequence[Any] | Array, side: str) -> Array:
     array = values if isinstance(values, np.ndarray) else _from_sequence(values, side)
+    if isinstance(array, np.ma.MaskedArray):
+        array = _from_masked(array, side)
     if array.dtype.kind == "O" or array.dtype.kind == "T":
         array = _from_objects(array, side)
     return array
+
+
+def _from_masked(array: np.ma.MaskedArray[Any, Any], side: str) -> Array:
+    """Return the labels of a masked array, none of which may be masked: what lies below a mask is no label."""
+    masked = np.flatnonzero(np.ma.getmaskarray(array))
+    if len(masked):
+        raise InputError(
+            f"{side}: expected a label for every sample, but {len(masked):,} of {array.size:,} are masked (first: "
+            f"sample {masked[0]}); fill them in, or leave these samples out on both sides"
+        )
+    return np.asarray(array.data)
 
 
 def _from_sequence(values: Sequence[Any], side: str) -> Array:

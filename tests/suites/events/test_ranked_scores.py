@@ -5,6 +5,7 @@ import json
 import pytest
 
 import gnomon
+from gnomon.runs.comparison import Contest
 
 RANKED = ("first_onset_error_median", "first_onset_error_p90", "mAP@50:95", "mAP@50")
 
@@ -64,3 +65,23 @@ def test_nothing_returned_is_no_precision_and_no_onset_error(tmp_path):
 def test_the_published_variant_stays_what_its_text_says(tmp_path):
     (run,) = gnomon.score("events", **write(tmp_path, [0, 1]), variant="published").runs
     assert not {measure.name for measure in run.measures} & set(RANKED)
+
+
+def test_an_early_system_does_not_win_by_its_signed_onset_error(tmp_path):
+    """30 s early is not better than exact: 0 is best, and a signed error has no winner."""
+    truth, sides = [], {"early": {}, "exact": {}}
+    for i in range(8):
+        case = {"t1": 0, "t2": 200, "labels": [{"t1": 60, "t2": 90, "label": "fall"}]}
+        truth.append(tmp_path / f"r{i}.json")
+        truth[-1].write_text(json.dumps(case))
+        sides["early"][f"r{i}"] = [{"t1": 30, "t2": 90, "label": "fall"}]
+        sides["exact"][f"r{i}"] = [{"t1": 60, "t2": 90, "label": "fall"}]
+    for name, found in sides.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(found))
+    given = [f"{name}={tmp_path / name}.json" for name in sides]
+    early, exact = gnomon.score("events", tuple(map(str, truth)), tuple(given), out="none").runs
+    for name, seconds in (("first_onset_error_median", -30.0), ("first_onset_error_p90", -30.0)):
+        measure = next(one for one in early.measures if one.name == name)
+        assert (early.find(name).value, exact.find(name).value, measure.direction) == (seconds, 0.0, "")
+        assert measure.loss(0.0) < measure.loss(seconds)
+        assert Contest([early, exact]).winner(measure) == ""

@@ -153,6 +153,42 @@ def test_one_recording_in_another_unit_is_named(tmp_path, form, scales, said):
     assert len(score_four("file", tmp_path, unit="s").runs[0].roster) == 4
 
 
+@FORMS
+@pytest.mark.parametrize(
+    ("scales", "said"),
+    [
+        ({"truth": 1e3, "labels": 1.0}, "reach 598 s, but its window ends at 600,000 s: its window looks like milli"),
+        ({"truth": 1e-3, "labels": 1.0}, r"reach 598 s, but its window ends at 0\.6 s: they look like milli"),
+        ({"labels": 1e3, "found": 1e3}, "reach 598,000 s, but its window ends at 600 s: they look like milliseconds"),
+        ({"labels": 1e6, "found": 1e6}, "reach 598,000,000 s, but its window ends at 600 s: they look like micro"),
+    ],
+)
+def test_a_window_in_another_unit_than_both_sides_is_named(tmp_path, form, scales, said):
+    write_four(tmp_path, **scales)
+    with pytest.raises(InputError, match=f"recording 'four': labels and detections {said}.*--unit s"):
+        score_four(form, tmp_path)
+    assert score_four("file", tmp_path, unit="s").runs
+
+
+@pytest.mark.parametrize(
+    ("window", "labels", "found"),
+    [
+        pytest.param(86_400, [(30, 33)], [(30, 33)], id="one label in a day"),
+        pytest.param(86_400, [(100 * k, 100 * k + 50) for k in range(800)], [(9, 20), (40, 50), (60, 70)], id="early"),
+        pytest.param(86_400, [(2 * k, 2 * k + 1) for k in range(3000)], [(2 * k, 2 * k + 1) for k in range(3000)]),
+        pytest.param(600, [(k, k + 0.05) for k in range(300)], [(k, k + 0.05) for k in range(300)], id="50 ms"),
+        pytest.param(60, [(k, k + 9) for k in range(20, 5000, 20)], [(k, k + 9) for k in range(20, 5000, 20)]),
+    ],
+)
+def test_an_unusual_recording_among_others_is_scored(tmp_path, window, labels, found):
+    write_four(tmp_path)
+    listed = [[{"t1": a, "t2": b, "label": "walk"} for a, b in side] for side in (labels, found)]
+    (tmp_path / "four.json").write_text(json.dumps({"t1": 0, "t2": window, "labels": listed[0]}))
+    rows = json.loads((tmp_path / "mine.json").read_text())
+    (tmp_path / "mine.json").write_text(json.dumps({**rows, "four": listed[1]}))
+    assert len(score_four("file", tmp_path).runs[0].roster) == 4
+
+
 def test_one_recording_that_is_not_in_the_unit_given_is_named(tmp_path):
     write_four(tmp_path, others=1e3)
     said = "with --unit ms, detections last 0.056 s .*: these detections look like seconds; write them in milliseconds"

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import gnomon
 from gnomon.core.errors import InputError
 from gnomon.report import render
 from gnomon.suites.har.datasets import REGISTRY, Faults, found, motionsense
@@ -252,10 +253,27 @@ def test_wisdm_repairs_and_refuses_time_stamps(tmp_path):
     assert faults["accelerometer: duplicate time stamps, dropped"] == 1
     assert faults["accelerometer: gaps in time, cut there"] == 1
     path.write_text("\n".join([lines[0]] * 50 + lines[270:]) + "\n")
-    faults = Faults()
+    faults = Faults.leaving_out()
     assert [one.label for one in WISDM.read(tmp_path, faults=faults)] == ["sitting"]
-    told = "(first: data_1600_accel_phone.txt from row 1 on, A, 98 % of 50 stamps repeat or jump back, at most 10 %)"
-    assert faults[f"accelerometer: recordings refused for their time stamps {told}"] == 1
+    told = "accelerometer: 98 % of 50 stamps repeat or jump back, at most 10 %; obtain the file again"
+    assert faults.broken == [f"data_1600_accel_phone.txt from row 1 on, A: {told}"]
+    with pytest.raises(InputError, match="98 % of 50 stamps repeat or jump back"):
+        list(WISDM.read(tmp_path))
+
+
+def test_a_recording_refused_for_its_stamps_makes_a_partial_run(tmp_path, write):
+    write_wisdm(tmp_path, letters="AD")
+    path = tmp_path / "wisdm-dataset/raw/phone/accel/data_1600_accel_phone.txt"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0]] * 50 + lines[300:]) + "\n")
+    write(tmp_path, "target", "test", ("sitting", "walking"), subjects=2)
+    asked = {"systems": "majority", "tasks": "zs-open", "profile": "smoke", "out": "none"}
+    result = gnomon.run("har", data_root=str(tmp_path), train="wisdm", test="target", **asked)
+    assert not result.complete
+    (left,) = result.runs[0].coverage["unreadable"]["wisdm"]
+    assert left.startswith("data_1600_accel_phone.txt from row 1 on, A: accelerometer: 98 % of 50 stamps")
+    (said,) = [finding for finding in result.runs[0].findings if finding.id == "files-left-out"]
+    assert (said.severity, left in said.evidence) == ("warning", True)
 
 
 def test_wisdm_without_a_gyroscope_masks_it(tmp_path):

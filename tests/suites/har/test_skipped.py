@@ -78,7 +78,7 @@ def test_datasets_beside_each_other_are_not_taken_for_one_another(tmp_path):
         touch(*(tmp_path / name / other for other in others))
     there = found(tmp_path)
     assert set(there.usable) == set(PLACES)
-    assert there.skipped == {}
+    assert (there.skipped, there.strays) == ({}, {})
 
 
 def test_a_file_between_several_datasets_is_nobodys(tmp_path):
@@ -192,6 +192,47 @@ def test_a_run_names_skipped_files(tmp_path, write):
     evidence = [finding.evidence for finding in run.findings if finding.id == "files-not-read"]
     assert len(evidence) == 1
     assert "'motionsense/A_DeviceMotion_data/sub_9.csv'" in evidence[0]
+
+
+def test_links_that_lead_nowhere_and_files_of_other_datasets_are_named(tmp_path, write):
+    root = tmp_path / "data"
+    write_motionsense(root / "motionsense", activities=("wlk_7", "sit_5"))
+    folder = root / "motionsense/A_DeviceMotion_data"
+    (folder / "wlk_8").symlink_to(tmp_path / "gone")
+    touch(folder / "wlk_7" / "subject101.dat", root / "motionsense" / "readme.txt")
+    write(root, "mine", "train", ("sitting", "walking"), subjects=2)
+    lost = "not read: 1 link to what does not exist: 'motionsense/A_DeviceMotion_data/wlk_8'; mend or remove"
+    foreign = (
+        "not read: 1 file in its folder that look like files of pamap2: "
+        "'motionsense/A_DeviceMotion_data/wlk_7/subject101.dat'; expected PAMAP2_Dataset/"
+    )
+    notes = catalogue("check", str(root)).tables[0].notes
+    assert f"motionsense: {lost}" in notes
+    assert any(note.startswith(f"motionsense: {foreign}") for note in notes)
+    asked = {"systems": "majority", "tasks": "zs-open", "profile": "smoke", "out": "none"}
+    run = gnomon.run("har", data_root=str(root), train="mine", test="motionsense", **asked).runs[0]
+    (finding,) = [finding for finding in run.findings if finding.id == "files-not-read"]
+    assert lost in finding.evidence
+    assert foreign in finding.evidence
+
+
+def test_a_data_file_that_is_a_link_to_nothing_is_left_out_as_unreadable(tmp_path):
+    write_motionsense(tmp_path / "motionsense")
+    path = tmp_path / "motionsense/A_DeviceMotion_data/wlk_7/sub_3.csv"
+    path.symlink_to(tmp_path / "gone.csv")
+    assert found(tmp_path).strays == {}
+    (left,) = REGISTRY["motionsense"].check(tmp_path).broken
+    assert "sub_3.csv" in left
+
+
+def test_a_link_to_nothing_outside_of_every_dataset_is_a_note(tmp_path):
+    for name in ("motionsense", "pamap2"):
+        touch(tmp_path / name / PLACES[name][0])
+    (tmp_path / "wisdm").symlink_to(tmp_path / "gone")
+    (tmp_path / "motionsense" / ".lock").symlink_to("nobody@nowhere")
+    there = found(tmp_path)
+    assert any("1 link to what does not exist: 'wisdm'" in note for note in there.notes)
+    assert there.strays == {}
 
 
 def test_a_dataset_behind_a_link_is_read(tmp_path):

@@ -182,12 +182,13 @@ def _compare_recordings(cases: Iterable[files.TruthCase], detections: Mapping[st
     Labels that are dates have no unit: detections that are shorter by the factor of one are in no known unit, unless
     the unit that was given made them so.
     """
-    agreeing, found = 0, []
+    whole = Compared()
     for case in cases:
         one = compare_recording(case.id, columns.timed(case.window, case.stretches), detections[case.id])
-        agreeing += one.agreeing
-        found += [own for own in one.found if own.longer or unit or case.zone.origin is None]
-    return Compared(agreeing, tuple(found))
+        dated = case.zone.origin is not None
+        found = tuple(own for own in one.found if own.longer or unit or not dated)
+        whole += replace(one, found=found, misfits=() if dated else one.misfits)
+    return whole
 
 
 def _read_files(chunk: Chunk, options: ScoreOptions) -> Content:

@@ -15,9 +15,10 @@ Conventions
 - These rules take all recordings of a truth, or of a system, together, and need at least three stretches.
 - A single recording is in two units where it has at least three labels and three detections, and the mean length and
   the farthest end (from the zero of the clock) of one side are both 1,000 (a million, ...) times those of the other,
-  within a factor of 2; where detections are the longer ones, at most a tenth of them is inside as seconds. A recording
-  in which both sides are in the same wrong unit cannot be recognised from its times. Any other recording whose
-  stretches are all outside is scored as it stands, and named in a finding.
+  within a factor of 2; where detections are the longer ones, at most a tenth of them is inside as seconds. Its window
+  is in another unit where it has as many labels and detections, which agree in both figures within a factor of 2, and
+  all of them together are in another unit than the window by the rules above. Any other recording whose stretches are
+  all outside is scored as it stands, and named in a finding.
 - A truth of which no label of any recording touches its window is refused: nothing can be scored.
 - Labels may be sparse: one of 3 s in 24 h says nothing about a unit, wherever it lies. So windows whose labels are
   fewer than three, or end within a tenth of the first thousandth (but not within a hundredth), are in another unit only
@@ -37,7 +38,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -158,15 +159,9 @@ def check_unit(evidence: Evidence, where: str, what: str, advice: Callable[[str]
     given
         The unit that a user gave for these times, by which they were converted to seconds.
     """
-    most = MOST * evidence.count
-    if evidence.count < FEWEST or evidence.inside.get("s", 0) > evidence.count - most:
-        return
-    if evidence.within and evidence.longer < evidence.count / 2:
-        return
+    unit, of_windows = _find_other_unit(evidence)
     reach, latest, longest = evidence.reach, evidence.latest, evidence.longest
-    far = (unit for unit in CALLED if evidence.share / UNITS[unit] >= REACH)
-    unit = next((one for one in far if evidence.inside.get(one, 0) >= most), "")
-    if unit:
+    if unit and not of_windows:
         which = "recordings last" if evidence.recordings > 1 else "the recording lasts"
         upto = "" if latest == longest else f" (up to {shown(latest)} s)"
         looks = NAMES.get(multiply_units(given or "s", unit), f"{CALLED[unit]} even so")
@@ -174,12 +169,28 @@ def check_unit(evidence: Evidence, where: str, what: str, advice: Callable[[str]
             f"{where}: {_question(given)}{what} reach {shown(reach)} s, but {which} {shown(longest)} s{upto}: times "
             f"look like {looks}; {advice(unit)}, or {INSIST}"
         )
-    unit = next((one for one in CALLED if evidence.in_windows.get(one, 0) >= most), "")
     if unit:
         raise InputError(
             f"{where}: {_question(given)}{what} reach {shown(reach)} s, but windows end at {shown(latest)} s: "
             f"{_doubt_truth(unit, given, 'windows look')}"
         )
+
+
+def _find_other_unit(evidence: Evidence) -> tuple[str, bool]:
+    """Return the unit in which times are that are outside as seconds, and if it is windows that are in it.
+
+    The unit is empty where none fits.
+    """
+    most = MOST * evidence.count
+    if evidence.count < FEWEST or evidence.inside.get("s", 0) > evidence.count - most:
+        return "", False
+    if evidence.within and evidence.longer < evidence.count / 2:
+        return "", False
+    far = (unit for unit in CALLED if evidence.share / UNITS[unit] >= REACH)
+    unit = next((one for one in far if evidence.inside.get(one, 0) >= most), "")
+    if unit:
+        return unit, False
+    return next((one for one in CALLED if evidence.in_windows.get(one, 0) >= most), ""), True
 
 
 def multiply_units(unit: str, further: str) -> str:
@@ -216,17 +227,22 @@ def _doubt_truth(unit: str, given: str, subject: str = "the truth looks") -> str
 
 def check_windows(labels: Evidence, where: str) -> None:
     """Refuse windows that are in another unit than their labels."""
-    surely = labels.longest > TWO_DAYS_S
-    if not labels.count or (labels.count < FEWEST and not surely):
-        return
-    least = REACH if surely else 0.1
-    unit = next((unit for unit in CALLED if least < labels.share * UNITS[unit] <= 1), "")
+    unit = _find_window_unit(labels)
     if unit:
         which = f"all {labels.count:,} labels end" if labels.count > 1 else "the only label ends"
         raise InputError(
             f"{where}: {which} by {shown(labels.reach)} s, but windows end at "
             f"{shown(labels.latest)} s: windows look like {CALLED[unit]}; write t1 and t2 in seconds, or {INSIST}"
         )
+
+
+def _find_window_unit(times: Evidence) -> str:
+    """Return the unit in which windows are of which times reach only the very start; empty where none fits."""
+    surely = times.longest > TWO_DAYS_S
+    if not times.count or (times.count < FEWEST and not surely):
+        return ""
+    least = REACH if surely else 0.1
+    return next((unit for unit in CALLED if least < times.share * UNITS[unit] <= 1), "")
 
 
 def check_truth_unit(labels: Evidence, detections: Evidence, where: str, given: str = "") -> None:
@@ -317,15 +333,26 @@ class Mismatch:
 
 
 @dataclass(frozen=True)
+class Misfit:
+    """A recording whose window is in another unit than its detections and labels, which agree."""
+
+    case: str
+    said: str
+    """What reaches how far, and what looks like which unit."""
+
+
+@dataclass(frozen=True)
 class Compared:
     """Recordings one by one: whether detections and labels of each have one scale."""
 
     agreeing: int = 0
     """In how many recordings mean length and reach of both sides agree within a factor of 2."""
     found: tuple[Mismatch, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
+    """Those of the agreeing ones whose window does not fit."""
 
     def __add__(self, other: Compared) -> Compared:
-        return Compared(self.agreeing + other.agreeing, self.found + other.found)
+        return Compared(self.agreeing + other.agreeing, self.found + other.found, self.misfits + other.misfits)
 
     def record(self) -> dict[str, Any]:
         """Return plain values, from which :meth:`of` makes the same again."""
@@ -334,7 +361,8 @@ class Compared:
     @staticmethod
     def of(record: Mapping[str, Any]) -> Compared:
         """Return what was recorded."""
-        return Compared(record["agreeing"], tuple(Mismatch(**one) for one in record["found"]))
+        found = tuple(Mismatch(**one) for one in record["found"])
+        return Compared(record["agreeing"], found, tuple(Misfit(**one) for one in record["misfits"]))
 
 
 def compare_recording(case: str, labels: Timed, detections: Timed) -> Compared:
@@ -348,13 +376,37 @@ def compare_recording(case: str, labels: Timed, detections: Timed) -> Compared:
         return Compared()
     length, reach = lengths[0] / lengths[1], reaches[0] / reaches[1]
     if _is_near(length, 1) and _is_near(reach, 1):
-        return Compared(1)
+        return Compared(1, misfits=tuple(_find_misfit(case, labels, detections)))
     unit, longer = _find_factor(length, reach)
     outside_all = outside(found[0], found[1], window).mean() >= MOST
     if not unit or (longer and not outside_all):
         return Compared()
     inside = not outside(true[0], true[1], window).all()
     return Compared(0, (Mismatch(case, unit, longer, inside, _compare(lengths, reaches)),))
+
+
+def _find_misfit(case: str, labels: Timed, detections: Timed) -> Iterator[Misfit]:
+    """Yield a recording whose window does not fit its labels and detections, which agree."""
+    times = weigh((labels, detections))
+    unit, of_windows = _find_other_unit(times)
+    if not unit:
+        unit, of_windows = _find_window_unit(times), True
+    if unit:
+        looks = f"{'its window looks' if of_windows else 'they look'} like {CALLED[unit]}"
+        reach = f"labels and detections reach {shown(times.reach)} s"
+        yield Misfit(case, f"{reach}, but its window ends at {shown(times.latest)} s: {looks}")
+
+
+def check_fit(compared: Compared, where: str) -> None:
+    """Refuse recordings whose window is in another unit than their labels and detections, and name them."""
+    if not compared.misfits:
+        return
+    first, count = compared.misfits[0], len(compared.misfits)
+    others = f" ({count:,} such recordings: {some(one.case for one in compared.misfits)})" if count > 1 else ""
+    raise InputError(
+        f"{where}: recording {first.case!r}: {first.said}{others}; write t1, t2, labels and detections of a recording "
+        f"in one unit, seconds, or {INSIST}"
+    )
 
 
 def check_recordings(compared: Compared, where: str, given: str = "") -> None:

@@ -42,6 +42,7 @@ from gnomon.suites.events.plausible import (
     CALLED,
     Compared,
     Evidence,
+    check_fit,
     check_recordings,
     check_scale,
     check_truth_unit,
@@ -286,6 +287,7 @@ def _check_units(partials: Partials, options: ScoreOptions) -> None:
     check_truth_unit(labels, detections, where, unit)
     check_scale(labels, detections, where, advice, unit)
     check_recordings(compared, where, unit)
+    check_fit(compared, where)
 
 
 def make_roster(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> Roster:

@@ -116,6 +116,7 @@ def _located(root: str, name: str, there: Found) -> Located:
     ignored = [f"also in {other}, which is not used" for other in others]
     if name in there.skipped:
         ignored.append(said_skipped(name, there.skipped[name]))
+    ignored += there.strays.get(name, [])
     return Located(name, dataset.manifest, root, str(place), content(dataset, place), marked, tuple(ignored))
 
 

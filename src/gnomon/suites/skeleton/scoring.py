@@ -34,9 +34,6 @@ from gnomon.measures.plausibility import (
     MEASURED,
     NEAR_PLACE,
     POWERS,
-    check_body_size,
-    check_same_unit,
-    measure_bodies,
     measure_distances,
     metres_of,
     show_extent,
@@ -59,6 +56,7 @@ from gnomon.suites.skeleton.protocol import protocol
 from gnomon.suites.skeleton.seen import Seen
 from gnomon.suites.skeleton.sequences import NO_FRAME, Named, Sequences, make_roster
 from gnomon.suites.skeleton.settings import LIDAR, Arm, Settings, list_arms
+from gnomon.suites.skeleton.sizes import check_sizes
 from gnomon.suites.skeleton.spreads import Spreads
 
 SUFFIXES = (".npz",)
@@ -315,7 +313,6 @@ def read_source(path: str, options: ScoreOptions, alone: str) -> Source:
         columns={modality: index for modality, index in indices.items() if index is not None},
         modalities=[part.strip().lower() for part in options.fusion_modalities.split(",")],
     ).to_metres(metres_of(options.unit or "m"))
-    _check_sizes(file, options)
     size = file.prediction.shape[1]
     names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
     if len(set(names)) != len(names):
@@ -323,29 +320,13 @@ def read_source(path: str, options: ScoreOptions, alone: str) -> Source:
     if names and len(names) != size:
         raise InputError(f"--joint-names: {len(names)} names, but {path} has {size} joints")
     found = sequences.find(file.ids, len(file), options.group_by)
+    found = found if file.ids is not None else replace(found, named=(Named(alone),))
+    check_sizes(file, found, options)
     return Source(
         file,
-        found if file.ids is not None else replace(found, named=(Named(alone),)),
+        found,
         names or tuple(map(str, range(size))),
         _pelvis(options.pelvis_index, size),
-    )
-
-
-def _check_sizes(file: Predictions, options: ScoreOptions) -> None:
-    """Refuse true bodies of a size that no body has, unless metres were asked for, and predictions in another unit."""
-    rows = np.flatnonzero(file.reasons == KEPT)
-    rows = rows[:: max(len(rows) // MEASURED, 1)]
-    where, true = shown(file.path), file.truth[rows]
-    convert = f"check --unit {options.unit}" if options.unit else "give --unit cm or --unit mm, or convert to metres"
-    if options.unit != "m":
-        remedy = f"{convert}; --unit m insists on metres"
-        check_body_size(true, what=f"{where}: {options.gt_keypoints_key}", remedy=remedy)
-    sides = true, file.prediction[rows]
-    check_same_unit(
-        *map(measure_bodies, sides),
-        distances_m=(measure_distances(sides[0]), measure_distances(sides[1])),
-        what=f"{where}: {options.pred_keypoints_key}",
-        remedy="give both sides in one unit",
     )
 
 

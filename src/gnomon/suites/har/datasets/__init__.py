@@ -26,6 +26,7 @@ from gnomon.suites.har.datasets import (
     vtt_coniot,
     wisdm,
 )
+from gnomon.suites.har.datasets.archives import is_archive
 from gnomon.suites.har.datasets.base import VARIANTS, Dataset, Faults, Report
 from gnomon.suites.har.datasets.places import Place, Survey, find, survey
 from gnomon.suites.har.datasets.tables import TableDataset, load, manifests, name_of
@@ -66,6 +67,9 @@ class Found(Mapping[str, Entry]):
         known.
     skipped
         Name -> files that look like files of the dataset, by name or place, and are not read.
+    strays
+        Name -> what else lies in the folder of the dataset and is not read, in words: links that lead nowhere, files of
+        another dataset.
     notes
         What else a user should know: links to a dataset that is read under another name, folders not looked into.
     """
@@ -73,6 +77,7 @@ class Found(Mapping[str, Entry]):
     usable: dict[str, Entry] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    strays: dict[str, list[str]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     def __getitem__(self, name: str) -> Entry:
@@ -107,6 +112,7 @@ def found(root: str | os.PathLike[str]) -> Found:
                 there.usable.update({name: (dataset, places)} if places else {})
     _add_own(there, Path(root))
     _add_skipped(there, looked, Path(root))
+    _add_strays(there, looked, Path(root))
     there.notes.extend(_links(there, looked))
     there.notes.extend(f"{shown(name)}: not looked into: {why}" for name, why in looked.unseen.items())
     return there
@@ -135,6 +141,45 @@ def _add_skipped(there: Found, looked: Survey, root: Path) -> None:
         kept = tuple(file for file in found if place.path != root or file not in own)
         if kept:
             there.skipped[name] = kept
+
+
+def _add_strays(there: Found, looked: Survey, root: Path) -> None:
+    """Find links that lead nowhere, and files of a known dataset in the folder of another one; nobody reads them."""
+    names = next((own for place, own in looked.places if place.path == root and not place.is_archive), [])
+    known = {name: (dataset, places[0]) for name, (dataset, places) in there.usable.items() if name in REGISTRY}
+    taken = {file for files in there.skipped.values() for file in files}
+    inside = {}
+    for name, (dataset, place) in known.items():
+        if place.path == root and isinstance(dataset, Dataset):
+            inside[place.inside] = name
+            taken.update(dataset.files(place, names))
+    lost = [name for name in looked.dangling if name not in taken and not is_archive(name) and "/." not in f"/{name}"]
+    foreign: dict[tuple[str, str], list[str]] = {}
+    for file in names:
+        owner = _owner(file, inside)
+        other = _name_of(file, owner) if owner and file not in taken and file not in lost else ""
+        if other and other != owner:
+            foreign.setdefault((owner, other), []).append(file)
+    for owner in {_owner(file, inside): None for file in lost}:
+        own = [file for file in lost if _owner(file, inside) == owner]
+        said = f"not read: {counted(len(own), 'link')} to what does not exist: {some(own, show=3)}; mend or remove"
+        (there.strays.setdefault(owner, []) if owner else there.notes).append(said)
+    for (owner, other), files in foreign.items():
+        said = f"not read: {counted(len(files), 'file')} in its folder that look like files of {other}: "
+        there.strays.setdefault(owner, []).append(f"{said}{some(files, show=3)}; expected {REGISTRY[other].layout}")
+
+
+def _owner(file: str, inside: Mapping[str, str]) -> str:
+    """Return the dataset in whose folder a file lies, by what ``inside`` says of folders; empty where none does."""
+    folders = [folder for folder in inside if file.startswith(folder)]
+    return inside[max(folders, key=len)] if folders else ""
+
+
+def _name_of(file: str, owner: str) -> str:
+    """Return the dataset whose data files are called like a file, the owner of its folder first; empty if none is."""
+    base = file.rpartition("/")[2]
+    like = (name for name in (owner, *REGISTRY) if (own := REGISTRY[name].file) and own.fullmatch(base))
+    return next(like, "")
 
 
 def _folder_of(place: Place, there: Found) -> str:

@@ -15,7 +15,6 @@ from gnomon.core.errors import InputError, counted, some
 from gnomon.intake.faults import shown
 from gnomon.suites.har.datasets.counting import Faults
 from gnomon.suites.har.datasets.places import Files, Place, find, survey
-from gnomon.suites.har.datasets.stamps import REFUSED
 from gnomon.suites.har.datasets.units import RATE_SLACK, RATES_APART, G, judge, judge_turning, resting, turning
 from gnomon.suites.har.recordings import Manifest, Recording, Short
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, near
@@ -51,7 +50,7 @@ class Report:
     missing
         What the manifest names and the place lacks; nothing where reading stopped, since that is not known then.
     odd
-        What a user should look at: repaired or refused time stamps, rates, labels.
+        What a user should look at: repaired time stamps, rates, labels.
     doubts
         Units or gravity that are not what the manifest says.
     error
@@ -181,9 +180,10 @@ class Dataset:
         with place.open() as files:
             yield from self.reader(self.manifest, files, matches, variant, Faults() if faults is None else faults)
 
-    def files(self, where: Place | str | os.PathLike[str]) -> list[str]:
-        """Return the names of the files that are read."""
-        return [match.string for match in self._matches(self._place(where))]
+    def files(self, where: Place | str | os.PathLike[str], names: Sequence[str] | None = None) -> list[str]:
+        """Return the names of the files that are read; ``names`` are those in the place, where they are known."""
+        place = self._place(where)
+        return [match.string for match in self._matching(place, place.names() if names is None else names)]
 
     def skipped(self, place: Place, names: Sequence[str], folder: str) -> tuple[str, ...]:
         """Return the files below a folder of a place that look like data files and are not read.
@@ -384,15 +384,14 @@ def _unused(whole: Cohort, seen: Seen, filed: frozenset[str]) -> list[str]:
 def _missing(manifest: Manifest, whole: Cohort, seen: Seen, filed: frozenset[str], faults: Faults) -> Iterator[str]:
     here = {name for name in whole.names if name in seen.subjects or name in filed or name in faults.people}
     absent, short = [name for name in whole.names if name not in here], whole.people - len(here)
-    refused = ", or refused for time stamps" if any(REFUSED in what for what in faults) else ""
-    refused += ", or in what cannot be read" if faults.broken else ""
+    lost = ", or in what cannot be read" if faults.broken else ""
     if absent and short > 0:
         among = "" if len(absent) == short else "among "
-        yield f"{counted(short, 'subject')} of {whole.people}{'' if filed else refused}: {among}{some(absent)}"
+        yield f"{counted(short, 'subject')} of {whole.people}{'' if filed else lost}: {among}{some(absent)}"
     wanted = set(manifest.labels.values())
     lacking = sorted(wanted - set(seen.labels))
     if lacking and seen.labels:
-        yield f"{counted(len(lacking), 'label')} of {len(wanted)}{refused}: {some(lacking)}"
+        yield f"{counted(len(lacking), 'label')} of {len(wanted)}{lost}: {some(lacking)}"
 
 
 def _odd(manifest: Manifest, whole: Cohort, seen: Seen, faults: Faults) -> Iterator[str]:

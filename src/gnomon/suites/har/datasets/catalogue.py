@@ -91,6 +91,7 @@ def checked(folder: str, variant: str = "strict") -> Listing:
     there = found(folder)
     reports = {name: _check(name, there, variant) for name in there.usable}
     notes = [f"{name}: {text}" for name, report in reports.items() for text in _told(folder, report, there[name][1])]
+    notes += [f"{name}: {text}" for name, texts in there.strays.items() for text in texts]
     notes += [f"{name}: error: {why}" for name, why in there.faults.items()]
     notes += there.notes
     marked = [name for name in reports if simulated(there[name][1][0].path, there[name][1][0].inside, name)]

@@ -10,12 +10,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from gnomon.core.tallies import Array
+from gnomon.suites.har.datasets.counting import Faults
 from gnomon.suites.har.datasets.stamps import rate_of, repair
 from gnomon.suites.har.resampling import resample
 
@@ -31,7 +31,7 @@ Joined = tuple[Array, Array, float]
 __all__ = ["FASTER", "SHORTEST_S", "Joined", "Piece", "joined", "together", "turning", "unbroken"]
 
 
-def turning(times: Array, values: Array, faults: Counter[str], *, where: str) -> list[Piece]:
+def turning(times: Array, values: Array, faults: Faults, *, where: str) -> list[Piece]:
     """Return the pieces of a gyroscope between breaks of its clock; `where` is its file or recording."""
     fixed = repair(times)
     fixed.count(faults, "gyroscope", where)
@@ -42,7 +42,7 @@ def together(
     times: Array,
     values: Array,
     pieces: Sequence[Piece] | None,
-    faults: Counter[str],
+    faults: Faults,
     *,
     where: str,
     filtered: bool = False,
@@ -74,7 +74,7 @@ def together(
             faults["samples of the accelerometer that the gyroscope does not cover, left out"] += left
 
 
-def unbroken(times: Array, signals: Array, faults: Counter[str], what: str, *, where: str) -> Iterator[Joined]:
+def unbroken(times: Array, signals: Array, faults: Faults, what: str, *, where: str) -> Iterator[Joined]:
     """Yield the pieces between breaks of a table that has both sensors in each row, ``(n, 6)``."""
     fixed = repair(times)
     fixed.count(faults, what, where)
@@ -82,7 +82,7 @@ def unbroken(times: Array, signals: Array, faults: Counter[str], what: str, *, w
         yield from _lasting(times[piece], signals[piece], faults)
 
 
-def _lasting(times: Array, signals: Array, faults: Counter[str]) -> Iterator[Joined]:
+def _lasting(times: Array, signals: Array, faults: Faults) -> Iterator[Joined]:
     rate = rate_of(times)
     if rate is None or times[-1] - times[0] < SHORTEST_S:
         faults["pieces shorter than a second, left out"] += 1

@@ -136,13 +136,14 @@ class Files:
 class Survey:
     """Places below a root with the names of their files, and archives that cannot be read with the reason.
 
-    ``repeated`` and ``unseen`` are those of :class:`Walk`.
+    ``repeated``, ``unseen`` and ``dangling`` are those of :class:`Walk`.
     """
 
     places: list[tuple[Place, list[str]]]
     broken: dict[str, str]
     repeated: dict[str, str] = field(default_factory=dict)
     unseen: dict[str, str] = field(default_factory=dict)
+    dangling: list[str] = field(default_factory=list)
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
@@ -158,7 +159,7 @@ def survey(root: str | os.PathLike[str]) -> Survey:
     archives = [item for item in items if item.is_file() and not _hidden(item.relative_to(path))]
     there = _surveyed([Place(path), *map(Place, archives)], path)
     looked = walk(path)
-    return replace(there, repeated=looked.repeated, unseen=looked.unseen)
+    return replace(there, repeated=looked.repeated, unseen=looked.unseen, dangling=looked.dangling)
 
 
 def _hidden(path: Path) -> bool:
@@ -209,11 +210,14 @@ class Walk:
         Link -> the folder that it leads to, by the path under which that was looked into.
     unseen
         Folder -> why it was not looked into.
+    dangling
+        Links that lead nowhere; they are among the names.
     """
 
     names: list[str] = field(default_factory=list)
     repeated: dict[str, str] = field(default_factory=dict)
     unseen: dict[str, str] = field(default_factory=dict)
+    dangling: list[str] = field(default_factory=list)
 
 
 def walk(root: Path) -> Walk:
@@ -241,6 +245,8 @@ def walk(root: Path) -> Walk:
             path = here / entry.name
             if not entry.is_dir():
                 count += 1
+                if entry.is_symlink() and not os.path.exists(entry.path):
+                    found.dangling.append(path.as_posix())
                 archive = is_archive(entry.name) and len(here.parts) >= APART
                 found.names += _in_archive(root, path.as_posix()) if archive else [path.as_posix()]
             elif not entry.name.startswith(".") and len(here.parts) >= DEEPEST:

@@ -4,24 +4,23 @@
 - A stamp before the one before it is a jump back, and one more than ``max_gap_s`` after it is a gap: the recording is
   cut there, since what happened in between is not known.
 - Where more than :data:`MOST_REPAIRED` of the stamps are duplicates or jumps back, the clock is not to be trusted and
-  the recording is refused; the first one that is refused is named.
+  the recording is refused: it is left out and named like one that cannot be read.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 import numpy as np
 
+from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
-from gnomon.suites.har.datasets.counting import first
+from gnomon.suites.har.datasets.counting import Faults
 
 MOST_REPAIRED = 0.1
 """Share of stamps that may be repaired."""
 MAX_GAP_S = 0.5
 """Seconds without a sample that are still one recording."""
-REFUSED = "recordings refused for their time stamps"
 
 
 @dataclass(frozen=True)
@@ -53,10 +52,10 @@ class Repaired:
         share = (self.duplicates + self.backwards) / max(self.stamps, 1)
         return f"{100 * share:.0f} % of {self.stamps:,} stamps repeat or jump back, at most {100 * MOST_REPAIRED:g} %"
 
-    def count(self, faults: Counter[str], what: str, where: str) -> None:
-        """Add what was met to counts of faults; `where` is the file or recording, told where it is refused."""
+    def count(self, faults: Faults, what: str, where: str) -> None:
+        """Add what was met to counts of faults; a refused recording is left out, `where` is its file or its name."""
         if self.refused:
-            first(faults, f"{what}: {REFUSED}", f"{where}, {self.wrong}")
+            faults.leave_out(InputError(f"{where}: {what}: {self.wrong}; obtain the file again"))
             return
         told = {
             f"{what}: duplicate time stamps, dropped": self.duplicates,
