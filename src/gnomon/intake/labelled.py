@@ -29,20 +29,21 @@ ONLY = "predictions"
 """What a system is called that was given without a name."""
 
 
-def settle(options: Options, kept: Sequence[str] = ()) -> Options:
+def settle(options: Options, *, kept: Sequence[str] = (), text: Sequence[str] = ()) -> Options:
     """Return options whose truth and predictions are tables with ids, and whose group is a column of the truth.
 
-    ``kept`` names further columns of a wide table that belong to the truth, such as slices.
+    Of a wide table, ``kept`` names further columns that it must have, such as slices, and ``text`` columns that are
+    read as text where it has them.
     """
     settled: Any = options
-    settled = replace(settled, **_settle(settled, kept))
+    settled = replace(settled, **_settle(settled, kept, text))
     whole: Options = replace(settled, **_settle_group(settled))
     return whole
 
 
-def _settle(options: Any, kept: Sequence[str]) -> dict[str, Any]:
+def _settle(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict[str, Any]:
     if not _is_empty(options.table):
-        return _settle_wide(options, kept)
+        return _settle_wide(options, kept, text)
     if is_column(options.truth):
         return _settle_labels(options)
     if isinstance(options.truth, (Set, Iterator)) or hasattr(options.truth, "tocsr"):
@@ -58,7 +59,7 @@ def _is_empty(value: Any) -> bool:
     return value is None or (isinstance(value, (str, tuple)) and not value)
 
 
-def _settle_wide(options: Any, kept: Sequence[str]) -> dict[str, Any]:
+def _settle_wide(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict[str, Any]:
     """Split one wide table into the truth and the predictions of every system."""
     if not isinstance(options.truth, str):
         raise InputError("--table is given: expected --truth to name its column of true labels; give that name")
@@ -76,7 +77,8 @@ def _settle_wide(options: Any, kept: Sequence[str]) -> dict[str, Any]:
     group = [] if _is_empty(options.group) or not isinstance(options.group, str) else [options.group]
     group = [] if group and os.path.isfile(group[0]) else group
     named = tuple(dict.fromkeys(name for name in (*group, *kept) if name != ID or options.id == ID))
-    truth, systems = split_wide(options.table, Roles(options.truth, columns, scores, options.id, named))
+    roles = Roles(options.truth, columns, scores, options.id, named, tuple(text))
+    truth, systems = split_wide(options.table, roles)
     return {"truth": truth, "predictions": tuple(systems), "scores": (), "id": "", "table": ""}
 
 

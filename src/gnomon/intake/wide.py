@@ -48,6 +48,8 @@ class Roles:
         The column of ids; empty where rows are known by their place.
     kept
         Further columns that belong to the truth: groups and slices.
+    text
+        Columns that are read as text where the table has them.
     """
 
     truth: str
@@ -55,14 +57,15 @@ class Roles:
     scores: Mapping[str, str]
     id: str = ""
     kept: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
 
 
 def split_wide(content: Any, roles: Roles) -> tuple[Source, list[Source]]:
     """Return the truth, beside it the columns that nobody named, and the predictions of every system."""
     source = Source("table", content)
-    text = [name for name in (roles.truth, *roles.predictions.values(), roles.id, *roles.kept) if name]
-    table = table_of(content, text=text, name="table")
-    need_columns(table, source.where, text)
+    named = [name for name in (roles.truth, *roles.predictions.values(), roles.id, *roles.kept) if name]
+    table = table_of(content, text=(*named, *roles.text), name="table")
+    need_columns(table, source.where, named)
     scores = {name: find_scores(table, prefix, source.where) for name, prefix in roles.scores.items()}
     ids = table.column(roles.id) if roles.id else number_rows(table.num_rows)
     by_row = not roles.id
@@ -72,7 +75,7 @@ def split_wide(content: Any, roles: Roles) -> tuple[Source, list[Source]]:
         labels = {LABEL: table.column(column)} if column else {}
         own = {f"{SCORE}{label}": table.column(key) for label, key in scores.get(name, {}).items()}
         found.append(Source(name, pa.table({ID: ids, **labels, **own}), path, by_row))
-    used = {*text, *(key for own in scores.values() for key in own.values())}
+    used = {*named, *(key for own in scores.values() for key in own.values())}
     rest = [name for name in table.column_names if name in roles.kept or name not in {*used, ID, LABEL}]
     truth = pa.table({**{name: table.column(name) for name in rest}, ID: ids, LABEL: table.column(roles.truth)})
     return Source("truth", truth, path, by_row), found
@@ -97,6 +100,28 @@ def name_systems(items: Iterable[Any], option: str) -> dict[str, Any]:
         found.append((name, column) if equals and name and column else (item, item))
     check_names([name for name, _ in found])
     return dict(found)
+
+
+def name_scores(table: pa.Table, source: Source, given: Sequence[Any]) -> pa.Table:
+    """Return a prediction table whose columns of scores, which an option names by a prefix, are ``score:CLASS``."""
+    prefixes = name_systems(given, "--scores") if given else {}
+    prefix = prefixes.get(source.name) or next((own for name, own in prefixes.items() if name == own), "")
+    if not prefix:
+        return table
+    found = {column: f"{SCORE}{label}" for label, column in find_scores(table, prefix, source.where).items()}
+    return table.rename_columns([found.get(name, name) for name in table.column_names])
+
+
+def use_names(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
+    """Return a table in which columns that a user named have their usual names.
+
+    A column that had such a name, and is not meant, keeps it with a mark behind it.
+    """
+    there = {own: usual for own, usual in names.items() if own and own != usual and own in table.column_names}
+    taken = set(there.values())
+    return table.rename_columns(
+        [there.get(name) or (f"{name} (own)" if name in taken else name) for name in table.column_names]
+    )
 
 
 def need_columns(table: pa.Table, where: str, names: Sequence[str]) -> None:

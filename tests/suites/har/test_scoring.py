@@ -155,7 +155,6 @@ def test_systems_that_lack_as_many_windows_need_not_lack_the_same(lost, differ):
         (lambda t, p: p["id"].__setitem__(0, "else"), "not in the truth"),
         (lambda t, p: t.update(task=["zs"] * 20), "unknown task 'zs'"),
         (lambda t, p: t.update(task=["zs-open"] * 20), "no column 'task'"),
-        (lambda t, p: p.update({"score:walking": [1.0] * 20}), "both a column 'label' and scores"),
         (lambda t, p: t["label"].__setitem__(3, None), "empty 'label' in row 4"),
     ],
 )

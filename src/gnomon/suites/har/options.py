@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from gnomon.core.options import PREDICTED, Option
+from gnomon.core.options import PREDICTED, LabelOptions, Option
 from gnomon.engine.options import EngineOptions
 
 VARIANTS = ("published", "strict", "both")
@@ -22,13 +22,14 @@ EXPORT_HELP = "folder that receives MODEL_evaluation.json for every system, in t
 
 
 @dataclass(frozen=True, kw_only=True)
-class ScoreOptions(EngineOptions):
+class ScoreOptions(LabelOptions, EngineOptions):
     """``gnomon score har``."""
 
     truth: Annotated[
         str,
         Option(
-            "table with id, label, subject, recording, dataset[, task], or a folder of such shards",
+            "table with id, label, subject, recording, dataset[, task], or a folder of such shards; with --table: its "
+            "column of true labels",
             metavar="FILE",
             data=True,
         ),
@@ -37,11 +38,14 @@ class ScoreOptions(EngineOptions):
         tuple[str, ...],
         Option(
             "table with id[, dataset][, task] and label, or a column score:LABEL for each label, or a folder of "
-            "shards; give NAME=FILE, several times, for several systems",
+            "shards; give NAME=FILE, several times, for several systems; with --table: NAME=COLUMN",
             metavar="FILE",
             data=True,
         ),
-    ]
+    ] = ()
+    classes: Annotated[
+        str, Option("labels of the columns of scores that are an array, in their order", metavar="LIST", data=True)
+    ] = ""
     task: Annotated[str, Option("task of tables without a column task", choices=TASKS)] = "zs-open"
     text_aligned: Annotated[
         bool, Option("the systems embed label texts: zs-closed is scored by exact labels, not by groups")

@@ -11,13 +11,14 @@ all rows of a task and dataset. Under zs-closed, scores over training labels are
 a table whose columns are all labels of the dataset is taken as it is.
 
 As csv, tsv, parquet, jsonl or npz, or as tables in memory. Other columns are named in a finding; the order of rows
-never matters. A folder of such files is read file by file.
+never matters. A folder of such files is read file by file. One wide table, or labels alone in memory, become such
+tables (:func:`settle_truth`): without further columns, all rows are of one dataset, and a subject has one recording.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,14 @@ import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
-from gnomon.intake.faults import shown
 from gnomon.intake.header import separated
+from gnomon.intake.labelled import settle
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.tables import read_table
 from gnomon.intake.texts import natural_order, natural_ranks, rows_fingerprint
 from gnomon.intake.unread import filled, note_columns
+from gnomon.intake.wide import SCORE, name_scores, offer_group, read_scores, use_names
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
@@ -42,7 +44,8 @@ from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask
 TRUTH = ("id", "label", "subject", "recording", "dataset")
 KEYS = ("id", "dataset", "task", "label")
 """Columns of text of a prediction table."""
-SCORE = "score:"
+ONE_DATASET = "data"
+"""What the dataset is called where a table has no column of them."""
 CLOSED = "zs-closed"
 Task = tuple[str, str]
 """Metric and dataset."""
@@ -69,6 +72,8 @@ class Answers:
     labels: Collection[str] = ()
     """True labels of all windows of the dataset, of those that are not scored, too."""
     facts: Mapping[str, Any] = field(default_factory=dict)
+    scores: Mapping[str, pa.Array] = field(default_factory=dict)
+    """Columns ``score:LABEL``, where they were given; null where a window has no answer."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -82,6 +87,7 @@ class Answers:
                 "id": self.ids,
                 "truth": self.truth,
                 "label": self.answers,
+                **self.scores,
             }
         )
 
@@ -93,7 +99,7 @@ NOTHING = Answers("", "", _EMPTY, _EMPTY, _EMPTY, _EMPTY, _EMPTY, "exact").table
 
 def table_of_answers(answers: Iterable[Answers]) -> pa.Table:
     """Return a row per window: what a run keeps."""
-    return pa.concat_tables([NOTHING, *(item.table() for item in answers)])
+    return pa.concat_tables([NOTHING, *(item.table() for item in answers)], promote_options="default")
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,10 +144,36 @@ class Truth:
         return [pa.array([task[side] for task in self.tasks], pa.string()).take(place) for side in (0, 1)]
 
 
+def settle_truth(options: ScoreOptions) -> ScoreOptions:
+    """Return options whose truth and predictions are tables, in whatever form they were given.
+
+    The subject of a row is its group. A wide table, and labels alone, need no further columns.
+    """
+    settled = settle(options, text=(*TRUTH, "task"))
+    if not isinstance(settled.truth, Source):
+        if settled.group:
+            raise InputError("--group: the subject is the group; name its column 'subject', or give one wide --table")
+        return settled
+    source = settled.truth
+    table = table_of(source.content, name="truth")
+    group = settled.group or "subject"
+    if group not in table.column_names:
+        offered = offer_group(table.column_names)
+        hint = f"; {offered!r} looks like it" if offered else ""
+        raise InputError(f"{source.where}: whose windows these are is not known: give groups, or --group COLUMN{hint}")
+    columns = {name: table.column(name) for name in table.column_names}
+    columns["subject"] = columns.pop(group)
+    columns.setdefault("recording", columns["subject"])
+    columns.setdefault("dataset", pa.repeat(pa.scalar(ONE_DATASET), table.num_rows))
+    truth: Any = replace(source, content=pa.table(columns))
+    return replace(settled, truth=truth, group="")
+
+
 def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     """Read the truth table; one without rows is an error, unless it may be ``empty``."""
-    source = Source("truth", options.truth)
-    table = table_of(source.content, text=(*TRUTH, "task"), name="truth")
+    source = Source.of("truth", options.truth)
+    table = table_of(source.content, text=(*TRUTH, "task", options.id, options.label), name="truth")
+    table = use_names(table, {options.id: "id", options.label: "label"})
     columns = _columns(table, source.where, TRUTH)
     if not table.num_rows and not empty:
         raise InputError(f"{source.where}: no rows: expected one for every window")
@@ -225,7 +257,8 @@ def _distinct_truth(ids: pa.Array, tasks: Mapping[Task, slice], where: str) -> N
 
 def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[Answers]:
     """Read one system's predictions and put them beside the truth, by metric and dataset."""
-    table = table_of(source.content, text=KEYS, name=source.name)
+    table = table_of(source.content, text=(*KEYS, options.id, options.label), name=source.name)
+    table = use_names(name_scores(table, source, options.scores), {options.id: "id", options.label: "label"})
     scores = [name for name in table.column_names if name.startswith(SCORE)]
     note_columns(source.where, table, (*KEYS, "n_train", *scores))
     row = _rows(table, source.where, truth)
@@ -258,6 +291,7 @@ def read_answers(source: Source, truth: Truth, options: ScoreOptions) -> list[An
                 scoring=native(metric, options.text_aligned),
                 n_train=_one(trained, given, f"{source.where}: {metric} {dataset}"),
                 labels=there,
+                scores={name: table.column(name).take(pa.array(given, mask=given < 0)) for name in scores},
             )
         )
     return found
@@ -284,28 +318,12 @@ class _Given:
 
 
 def _answers(table: pa.Table, where: str) -> _Given:
-    names = [name for name in table.column_names if name.startswith(SCORE)]
-    if names and "label" in table.column_names:
-        raise InputError(f"{where}: both a column 'label' and scores ({some(names, show=3)}); give one of them")
-    if not names:
+    """Return labels, or scores over labels where there are none; scores beside labels are kept."""
+    found = read_scores(table, where)
+    if "label" in table.column_names or found is None:
         return _Given(_columns(table, where, ("label",), empty=True)["label"])
-    for name in names:
-        if not pa.types.is_floating(table[name].type) and not pa.types.is_integer(table[name].type):
-            raise InputError(f"{where}: column {name!r} {_not_number(table[name])}; give a number in every row")
-    scores = np.stack([table[name].to_numpy().astype(np.float64) for name in names], axis=1)
-    if not np.isfinite(scores).all():
-        row = int(np.argmin(np.isfinite(scores).all(axis=1)))
-        raise InputError(f"{where}: row {row + 1}: a score is missing or not finite; give a number for every label")
-    return _Given(pa.array([], pa.string()), scores, tuple(name.removeprefix(SCORE) for name in names))
-
-
-def _not_number(column: pa.ChunkedArray) -> str:
-    for row, cell in enumerate(column.to_pylist(), start=1):
-        try:
-            float(cell)
-        except (TypeError, ValueError):
-            return f"holds {shown(str(cell), 40)!r} in row {row}"
-    return f"is of type {column.type}"
+    scores, names = found
+    return _Given(pa.array([], pa.string()), scores, names)
 
 
 def _trained(table: pa.Table, where: str) -> pa.Array | None:

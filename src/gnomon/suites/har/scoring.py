@@ -50,6 +50,7 @@ from gnomon.suites.har.predictions import (
     Truth,
     read_answers,
     read_truth,
+    settle_truth,
     survey_truth,
     table_of_answers,
 )
@@ -66,6 +67,7 @@ Path3 = tuple[str, str, str]
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system against the truth."""
+    options = settle_truth(options)
     sources = systems(options.predictions, "id")
     given = _pair_shards(sources, options) if shards.is_folder(options.truth) else _pair_files(sources, options)
     to = options.export_baseline
@@ -144,7 +146,7 @@ def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
         **{name: dict(own) for name, own in ((LACKING, lacking), (LEFT_OUT, left_out)) if own},
         "policy": {"missing": options.missing},
     }
-    truth = Source("truth", options.truth)
+    truth = Source.of("truth", options.truth)
     inputs = (truth, partials.system.chunks[0].predictions) if partials.is_whole else ()
     made = make_evaluation(part, tasks, partials.system.name, _protocol(asked, options))
     return [
@@ -155,12 +157,15 @@ def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
             coverage=partials.coverage(coverage, options.missing),
             findings=find_faults(tasks, where, lost),
             inputs=tuple(map(describe_input, inputs)),
-            options=opt.record(replace(options, truth=truth.where, predictions=(where,))),
+            options={
+                **opt.record(replace(options, truth=truth.where, predictions=(where,))),
+                "aligned_by": "row order" if truth.by_row else "id",
+            },
         )
     ]
 
 
-SCORER = Scorer(tally, finish, ("task", "text_aligned", "missing"))
+SCORER = Scorer(tally, finish, ("id", "label", "scores", "task", "text_aligned", "missing"))
 
 
 def find_left_out(truth: Truth, answers: Sequence[Answers]) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.texts import natural_ranks
 from gnomon.intake.unread import filled, note_columns
-from gnomon.intake.wide import SCORE, best_labels, find_scores, name_systems, need_columns, read_scores
+from gnomon.intake.wide import SCORE, best_labels, name_scores, need_columns, read_scores
 from gnomon.suites.labels.options import ScoreOptions
 
 ID, LABEL, GROUP = "id", "label", "group"
@@ -104,7 +104,7 @@ def name_columns(table: pa.Table, source: Source, options: ScoreOptions) -> tupl
 def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Aligned:
     """Read one system's predictions and put them in the order of the truth."""
     table = table_of(source.content, text=(ID, LABEL, options.id, options.label), name=source.name)
-    table = _name_scores(table, source, options)
+    table = name_scores(table, source, options.scores)
     ids_in, labels_in = name_columns(table, source, options)
     scores = read_scores(table, source.where)
     if labels_in not in table.column_names and scores is not None:
@@ -143,16 +143,6 @@ def read_predictions(source: Source, truth: Truth, options: ScoreOptions) -> Ali
 
 def _is_score(name: str) -> bool:
     return name.startswith(SCORE)
-
-
-def _name_scores(table: pa.Table, source: Source, options: ScoreOptions) -> pa.Table:
-    """Return a prediction table whose columns of scores are called ``score:CLASS``."""
-    given = name_systems(options.scores, "--scores") if options.scores else {}
-    prefix = given.get(source.name) or next((own for name, own in given.items() if name == own), "")
-    if not prefix:
-        return table
-    found = {column: f"{SCORE}{label}" for label, column in find_scores(table, prefix, source.where).items()}
-    return table.rename_columns([found.get(name, name) for name in table.column_names])
 
 
 def _answered(table: pa.Table, name: str, options: ScoreOptions) -> pa.Table:

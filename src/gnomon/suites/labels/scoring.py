@@ -51,7 +51,7 @@ ROWS = ("truth", "scored", "missing", "extra")
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system against the truth."""
-    options = settle(options, options.slice)
+    options = settle(options, kept=options.slice)
     sources = systems(options.predictions, files.ID)
     if is_folder(options.truth):
         return _score_shards(sources, options)
