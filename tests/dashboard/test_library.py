@@ -2,11 +2,13 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
 from gnomon.core.errors import GnomonError, InputError
-from gnomon.dashboard.library import Library, NotHereError
+from gnomon.dashboard.library import Library, NotHereError, is_too_large
+from gnomon.intake.limits import SHOWN
 
 
 @pytest.fixture
@@ -127,3 +129,59 @@ def test_files_are_named_within_their_folder(folder):
     for name in ("../old/scores.json", "link.json", ".hidden", "none.json"):
         with pytest.raises(NotHereError):
             library.file("old", name)
+
+
+def count_loads(monkeypatch):
+    from gnomon.runs import run as module
+
+    read = []
+    original = module.load
+    monkeypatch.setattr(module, "load", lambda path, limits: read.append(limits) or original(path, limits))
+    return read
+
+
+def test_a_run_that_was_refused_is_not_read_again_until_a_file_of_it_changes(folder, monkeypatch):
+    library = Library(folder)
+    key = library.listed()[0].key
+    path = folder / key / "coverage.json"
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-9])
+    read = count_loads(monkeypatch)
+    said = []
+    for _ in range(3):
+        with pytest.raises(GnomonError) as caught:
+            library.run(key)
+        said.append((type(caught.value), str(caught.value)))
+    assert len(read) == 1
+    assert len(set(said)) == 1
+    assert "coverage.json: not a JSON document" in said[0][1]
+    path.write_bytes(whole)
+    assert library.run(key).path == folder / key
+    assert len(read) == 2
+
+
+def test_a_run_that_was_too_large_is_read_again_where_it_has_more_room(folder, monkeypatch):
+    """What the run takes is what its reading counts."""
+    library = Library(folder)
+    key = library.listed()[0].key
+    size = Library(folder).run(key).memory
+    most = SHOWN.max_decoded_bytes
+    read = count_loads(monkeypatch)
+    for taken in (most - size + 1, most - size + 1, most - size + 2):
+        with pytest.raises(GnomonError) as caught:
+            library.run(key, taken)
+        assert is_too_large(caught.value)
+    assert len(read) == 2, "once with what is kept, and once without"
+    assert library.run(key, most - size).memory == size
+
+
+def test_an_error_that_may_pass_is_not_kept(folder, monkeypatch):
+    library = Library(folder)
+    key = library.listed()[0].key
+    read = count_loads(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "open", lambda *_, **__: (_ for _ in ()).throw(OSError(24, "Too many open files")))
+        with pytest.raises(GnomonError, match="Too many open files"):
+            library.run(key)
+    assert library.run(key).path == folder / key
+    assert len(read) == 2

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+import tracemalloc
 from pathlib import Path
+from unittest import mock
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
+from gnomon.intake import depth as depth_module
 from gnomon.intake.depth import outline
-from gnomon.intake.documents import count_pairs, read_bytes, read_json
-from gnomon.intake.limits import Limits
+from gnomon.intake.documents import check_parsed_bytes, count_pairs, count_parsed_bytes, read_bytes, read_json
+from gnomon.intake.limits import GIB, MAX_FILE_BYTES, MIB, Limits
 
 VALUES = st.recursive(
     st.none()
@@ -23,6 +29,18 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=20,
 )
+
+
+READING = """
+import resource, sys
+from gnomon.core.errors import InputError
+from gnomon.intake.documents import read_json
+try:
+    read_json(sys.argv[1])
+except InputError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
 
 
 def put(folder: Path, data: bytes) -> Path:
@@ -51,6 +69,15 @@ def test_json_is_read_and_outlined(tmp_path_factory, value, ascii_only, indent):
     data = json.dumps(value, ensure_ascii=ascii_only, indent=indent).encode()
     assert outline(data) == (depth(value), count_pairs(value))
     assert read_json(put(tmp_path_factory.getbasetemp(), data)) == value
+
+
+@settings(max_examples=50, deadline=None)
+@given(value=st.recursive(st.text('\\"[{:'), lambda inner: st.lists(inner) | st.dictionaries(st.text('\\"]'), inner)))
+def test_the_outline_does_not_depend_on_blocks(value):
+    data = json.dumps(value).encode()
+    for size in (1, 2, 3, 7):
+        with mock.patch.object(depth_module, "_BLOCK", size):
+            assert outline(data) == (depth(value), count_pairs(value))
 
 
 def test_a_byte_order_mark_is_accepted(tmp_path):
@@ -95,6 +122,57 @@ def test_size_is_bounded(tmp_path):
     with pytest.raises(InputError, match=r"d\.json: document too large"):
         read_bytes(path, Limits(max_json_bytes=100))
     assert read_bytes(path) == path.read_bytes()
+
+
+DENSE = {
+    "empty objects": b"{},",
+    "empty lists": b"[],",
+    "objects of one pair": b'{"a":0},',
+    "objects of long pairs": b'{"abcdefgh":"abcdefgh"},',
+    "texts": b'"ab",',
+    "numbers": b"1234.5,",
+    "pairs of numbers": b"[1234,5678],",
+    "detections": b'{"t1":5.25,"t2":20.5,"label":"walk"},',
+}
+
+
+@pytest.mark.parametrize("unit", DENSE.values(), ids=DENSE)
+def test_what_a_document_takes_is_known_before_it_is_parsed(unit):
+    """Expected: what the interpreter allocates for the values, as tracemalloc counts it."""
+    data = b"[" + unit * 20_000 + b"0]"
+    tracemalloc.start()
+    try:
+        value = msgspec.json.decode(data)
+        taken = tracemalloc.get_traced_memory()[0]
+    finally:
+        tracemalloc.stop()
+    assert len(value) == 20_001
+    assert taken <= count_parsed_bytes(data)
+
+
+def test_what_a_document_may_take_is_bounded(tmp_path):
+    data = b"[" + b"{}," * 1_000 + b"0]"
+    assert "content too large" in refusal(put(tmp_path, data), limits=Limits(max_parsed_bytes=100_000))
+    assert len(read_json(put(tmp_path, data), limits=Limits(max_parsed_bytes=200_000))) == 1_001
+    with pytest.raises(InputError, match="here: content too large"):
+        check_parsed_bytes(data, "here", Limits(max_parsed_bytes=100_000))
+    check_parsed_bytes(data, "here", Limits(max_parsed_bytes=200_000))
+
+
+@pytest.mark.slow
+def test_a_large_document_of_empty_objects_is_refused_before_it_is_parsed(tmp_path):
+    """Once parsed it would take 3.3 GB: 25 times its bytes, as the resident size of a process grows by it."""
+    path = tmp_path / "d.json"
+    with path.open("wb") as file:
+        file.write(b"[")
+        for _ in range(128):
+            file.write(b"{}," * (MIB // 3))
+        file.write(b"0]")
+    done = subprocess.run([sys.executable, "-c", READING, str(path)], capture_output=True, text=True, check=True)
+    message, peak = done.stdout.splitlines()
+    assert "d.json: content too large" in message
+    assert f"expected at most {4 * GIB}; split the file, or raise {MAX_FILE_BYTES}" in message
+    assert int(peak) / 1000 < 700  # MB; Linux counts in kB
 
 
 def test_only_files_are_read(tmp_path):

@@ -71,6 +71,15 @@ def test_the_server_frees_what_runs_that_it_refused_took(tmp_path):
     assert megabytes < MOST_MB
 
 
+@pytest.mark.slow
+def test_the_server_with_every_hostile_run(tmp_path):
+    """Every page answers in :data:`MOST_SECONDS`; the memory is the peak that the kernel reports of the server."""
+    faults, asked, megabytes = attack_server(tmp_path)
+    assert not faults
+    assert asked > 7 * len(hostile.RUNS)
+    assert megabytes < MOST_MB
+
+
 @pytest.fixture(scope="module")
 def good(tmp_path_factory):
     return hostile.make_good(tmp_path_factory.mktemp("good"))[1]

@@ -2,16 +2,20 @@
 
 What is in the folder may be hostile. A run is named by its path below the folder; a name with ``..``, a hidden part, or
 a link anywhere on the way names nothing. Files of a run are regular files of bounded size, or the run is not opened.
-Nothing is written: the list lives in memory, and a run whose stamp has not changed is not read again.
+Nothing is written: the list lives in memory, and a run whose stamp has not changed is not read again. Of a run that was
+refused its error is kept, so that asking for it again costs nothing.
 """
 
 from __future__ import annotations
 
+import hashlib
+import math
 import os
 import stat
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -36,6 +40,8 @@ MOST_BYTES = 256 * MIB
 """What kept runs may come to."""
 CASE = 80
 """Bytes of an id, group or tag of a case."""
+MOST_REFUSED, LONGEST_ERROR = 1_000, 2_000
+"""Errors of runs that are kept, and their characters."""
 SKIPPED = ("store",)
 """Folders of the engine, which hold no runs."""
 
@@ -60,6 +66,28 @@ class Listed:
         return self.key.rpartition("/")[0]
 
 
+@dataclass(frozen=True)
+class Refusal:
+    """Why a run could not be read, without anything that was read of it."""
+
+    kind: type[GnomonError]
+    text: str
+    room: float
+    """The bytes that it had; infinite where the error is not about them."""
+
+    @classmethod
+    def of(cls, error: GnomonError, room: float) -> Refusal:
+        """Return what is kept of an error that was raised where a run had some room."""
+        return cls(type(error), str(error)[:LONGEST_ERROR], room if is_too_large(error) else math.inf)
+
+    def repeat(self) -> GnomonError:
+        """Return an error that says the same as the first."""
+        error = self.kind(self.text)
+        if math.isfinite(self.room):
+            error.__cause__ = TooLargeError(self.text)
+        return error
+
+
 @dataclass
 class Library:
     """All runs below a folder."""
@@ -67,6 +95,7 @@ class Library:
     root: Path
     _known: dict[str, tuple[str, Listed]] = field(default_factory=dict)
     _cache: OrderedDict[tuple[object, ...], tuple[int, object]] = field(default_factory=OrderedDict)
+    _refused: OrderedDict[str, Refusal] = field(default_factory=OrderedDict)
     _making: dict[tuple[object, ...], threading.Lock] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _listing: threading.Lock = field(default_factory=threading.Lock)
@@ -137,9 +166,11 @@ class Library:
 
         path = self.path(key)
         _check_files(path)
+        state = f"{key} {_digest_state(path)}"
 
         def read() -> Run:
-            with self._loading:  # one at a time: each may take as much as a run may
+            with self._loading, self._refusing(state, SHOWN.without(taken).max_decoded_bytes):
+                # One at a time: each may take as much as a run may.
                 try:
                     return load(path, SHOWN.without(taken + self._count_kept()))
                 except GnomonError as error:
@@ -152,6 +183,23 @@ class Library:
         found = self.cached(("run", key, _stamp(path)), read)
         self.path(key)  # what was read is still what the name names, and no link that took its place
         return found
+
+    @contextmanager
+    def _refusing(self, state: str, room: int) -> Iterator[None]:
+        """Refuse a run at once that was refused in this state with as much room before, and keep why it is refused."""
+        with self._lock:
+            known = self._refused.get(state)
+        if known is not None and room <= known.room:
+            raise known.repeat()
+        try:
+            yield
+        except GnomonError as error:
+            if not any(isinstance(cause, (OSError, MemoryError)) for cause in follow_causes(error)):  # those may pass
+                with self._lock:
+                    self._refused[state] = Refusal.of(error, room)
+                    while len(self._refused) > MOST_REFUSED:
+                        self._refused.popitem(last=False)
+            raise
 
     def cached(self, key: tuple[object, ...], make: Callable[[], T]) -> T:
         """Return what was made for a key before, or make it; the oldest give way."""
@@ -220,9 +268,16 @@ def measure_size(made: object) -> int:
     return max(int(counted), getattr(made, "memory", 0))
 
 
-def is_too_large(error: BaseException | None) -> bool:
+def follow_causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Return an error, what caused it, what caused that and so on."""
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def is_too_large(error: BaseException) -> bool:
     """Say whether an error, or one that caused it, is about the room that reading takes."""
-    return error is not None and (isinstance(error, TooLargeError) or is_too_large(error.__cause__))
+    return any(isinstance(cause, TooLargeError) for cause in follow_causes(error))
 
 
 def _without(text: str, root: Path) -> str:
@@ -261,6 +316,14 @@ def _stamp(path: Path) -> str:
         found = (path / name).stat() if (path / name).exists() else None
         marks.append("" if found is None else f"{found.st_mtime_ns}-{found.st_size}-{found.st_ino}")
     return " ".join(marks)
+
+
+def _digest_state(path: Path) -> str:
+    """Return a hash that changes when a file of a run directory is written again."""
+    with os.scandir(path) as entries:
+        found = sorted((entry.name, entry.stat(follow_symlinks=False)) for entry in entries)
+    marks = [(name, status.st_mtime_ns, status.st_size, status.st_ino) for name, status in found]
+    return hashlib.sha256(repr(marks).encode()).hexdigest()
 
 
 def _check_files(path: Path | str) -> None:

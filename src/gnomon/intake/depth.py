@@ -6,9 +6,11 @@ found here is a bound on what the parser will meet.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gnomon.core.errors import InputError
 
@@ -33,13 +35,8 @@ def outline(data: bytes) -> Outline:
     >>> outline(b'{"a": [1, {"b": "[[[:"}], "c\\"": 2}')
     Outline(depth=3, pairs=3)
     """
-    if b"\\" in data:
-        # Escapes pair up from the left, so an escaped backslash goes before an escaped quote.
-        data = data.replace(b"\\\\", b"").replace(b'\\"', b"")
-    marks = np.frombuffer(data.translate(None, _DROP), dtype=np.uint8)
     quotes = level = deepest = pairs = 0
-    for start in range(0, len(marks), _BLOCK):  # in blocks, since the sums are eight times as large as the marks
-        part = marks[start : start + _BLOCK]
+    for part in _marks(data):
         seen = quotes + np.cumsum(part == ord('"'), dtype=np.int64)
         outside = seen % 2 == 0
         nesting = level + np.cumsum(np.where(outside, _STEP[part], 0))
@@ -47,6 +44,21 @@ def outline(data: bytes) -> Outline:
         deepest = max(deepest, int(nesting.max()))
         quotes, level = int(seen[-1]), int(nesting[-1])
     return Outline(deepest, pairs)
+
+
+def _marks(data: bytes) -> Iterator[NDArray[np.uint8]]:
+    """Return the bytes that tell the outline block by block: copies and sums of the whole would take many times it."""
+    rest = b""
+    for start in range(0, len(data), _BLOCK):
+        block = rest + data[start : start + _BLOCK]
+        rest = b""
+        if b"\\" in block:
+            if (len(block) - len(block.rstrip(b"\\"))) % 2:  # the last one escapes what the next block begins with
+                block, rest = block[:-1], b"\\"
+            # Escapes pair up from the left, so an escaped backslash goes before an escaped quote.
+            block = block.replace(b"\\\\", b"").replace(b'\\"', b"")
+        if marks := block.translate(None, _DROP):
+            yield np.frombuffer(marks, dtype=np.uint8)
 
 
 def check_depth(data: bytes, deepest: int, where: str) -> Outline:

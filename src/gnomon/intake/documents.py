@@ -2,7 +2,7 @@
 
 JSON is UTF-8 (a byte order mark is accepted), nests no deeper than allowed, holds no NaN or infinity, no
 unpaired surrogate, and no key twice in one object. What it takes once it is parsed, up to 30 times its bytes, is
-known before that from its commas, brackets and pairs.
+known before that from its commas, brackets and pairs, and is bounded too.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ _BOM = b"\xef\xbb\xbf"
 _VALUE = 72  # an empty object and its place in a list
 _PAIR = 160  # its key and its share of the table
 _WIDEST_CHARACTER = 4
+_MOST_PER_BYTE = _VALUE + _PAIR + _WIDEST_CHARACTER  # a byte is a bracket, a comma or a colon, or none of them
 
 
 def read_bytes(path: str | os.PathLike[str], limits: Limits = DEFAULT) -> bytes:
@@ -61,7 +62,7 @@ def parse_json(data: bytes, where: str, *, limits: Limits = DEFAULT) -> tuple[ob
     data = data.removeprefix(_BOM)
     found = check_depth(data, limits.max_json_depth, where)
     memory = count_parsed_bytes(data, found.pairs)
-    limits.raised().check_decoded(where, memory, len(data))
+    limits.raised().of_documents().check_decoded(where, memory, len(data))
     try:
         value: object = msgspec.json.decode(data)
     except UnicodeDecodeError as error:
@@ -71,6 +72,16 @@ def parse_json(data: bytes, where: str, *, limits: Limits = DEFAULT) -> tuple[ob
     if count_pairs(value) != found.pairs:
         raise InputError(f"{where}: {_repeated(data)}; keep one of them")
     return value, memory
+
+
+def check_parsed_bytes(data: bytes, where: str, limits: Limits = DEFAULT, pairs: int | None = None) -> None:
+    """Refuse a document that would take too much once it is parsed; a small one cannot, and is not counted.
+
+    For readers that parse JSON themselves; ``pairs`` is as in :func:`count_parsed_bytes`.
+    """
+    limits = limits.raised().of_documents()
+    if len(data) * _MOST_PER_BYTE > limits.max_decoded_bytes:
+        limits.check_decoded(where, count_parsed_bytes(data, pairs))
 
 
 def count_parsed_bytes(data: bytes, pairs: int | None = None) -> int:

@@ -38,8 +38,8 @@ class Limits:
         What the file may declare, or turn out, to hold once it is decompressed and in memory.
     max_ratio
         Decoded bytes over those of the file; enforced only above ``ratio_floor_bytes`` decoded.
-    max_json_depth, max_json_bytes
-        Nesting of JSON, and the size of one JSON document.
+    max_json_depth, max_json_bytes, max_parsed_bytes
+        Nesting of JSON, the size of one JSON document, and what it may take once it is parsed.
     max_line_bytes
         Length of one JSON line; rows of CSV are bounded by about the same length.
     max_columns
@@ -55,6 +55,7 @@ class Limits:
     max_ratio: int = 100
     max_json_depth: int = 64
     max_json_bytes: int = 256 * MIB
+    max_parsed_bytes: int = 4 * GIB
     max_line_bytes: int = 16 * MIB
     max_columns: int = 10_000
     ratio_floor_bytes: int = 128 * MIB
@@ -68,6 +69,7 @@ class Limits:
             max_file_bytes=max(self.max_file_bytes, wanted),
             max_decoded_bytes=max(self.max_decoded_bytes, 2 * wanted),
             max_json_bytes=max(self.max_json_bytes, wanted),
+            max_parsed_bytes=max(self.max_parsed_bytes, 2 * wanted),
             ratio_floor_bytes=max(self.ratio_floor_bytes, wanted),
         )
 
@@ -75,6 +77,10 @@ class Limits:
         """Return the limits of a file whose columns are counted one by one before they are decoded."""
         floor = max(self.ratio_floor_bytes, self.column_floor_bytes)
         return dataclasses.replace(self, ratio_floor_bytes=floor, column_floor_bytes=0)
+
+    def of_documents(self) -> Limits:
+        """Return the limits of a JSON document, which are those of any file and its own."""
+        return dataclasses.replace(self, max_decoded_bytes=min(self.max_decoded_bytes, self.max_parsed_bytes))
 
     def decoded_bytes(self, size: int) -> int:
         """Return what a file of a size may decode to."""

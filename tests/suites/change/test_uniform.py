@@ -3,6 +3,7 @@ every expected value here; it has tests of its own."""
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gnomon.core.errors import InputError
-from gnomon.suites.change import predictions, uniform
+from gnomon.intake.documents import check_parsed_bytes
+from gnomon.intake.limits import Limits
+from gnomon.suites.change import labels, predictions, uniform
 from gnomon.suites.change.files import read_dataset
 from gnomon.suites.change.labels import read_alike, read_boxes
 from gnomon.suites.change.predictions import read_predictions
@@ -242,3 +245,16 @@ def test_batches_of_boxes_end_anywhere(tmp_path, monkeypatch):
     assert [len(own) for own in found] == [0, 1, 2, 3, 4, 0, 1, 2, 3]
     for path, own in zip(paths, found, strict=True):
         same(own, read_boxes(path))
+
+
+def test_a_file_that_would_take_too_much_is_not_read(tmp_path, monkeypatch):
+    box = {"class": "Add", "min": [0, 0, 0], "max": [1, 1, 1]}
+    (path := tmp_path / "p.json").write_text(json.dumps({"scenes": [{"scene": "a", "boxes": [box] * 9}]}))
+    (label := tmp_path / "a.json").write_text(json.dumps([box] * 9))
+    assert len(predictions._read_alike(path)) == len(read_alike([label])) == 1
+    small = partial(check_parsed_bytes, limits=Limits(max_parsed_bytes=999))
+    for module in (labels, predictions):
+        monkeypatch.setattr(module, "check_parsed_bytes", small)
+    assert read_alike([label]) is None
+    with pytest.raises(InputError, match=r"p\.json: content too large: .* expected at most 999"):
+        predictions._read_alike(path)

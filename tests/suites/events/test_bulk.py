@@ -238,7 +238,11 @@ def test_numbers_that_may_have_been_rounded_are_read_one_by_one(tmp_path, field)
 
 def test_limits_hold(tmp_path):
     (path := tmp_path / "said.json").write_text('{"x": [{"t1":0,"t2":1,"label":"a","data":[[[]]]}]}', encoding="utf-8")
-    for limits, message in ((Limits(max_json_depth=4), "nested 6 deep"), (Limits(max_json_bytes=9), "too large")):
+    for limits, message in (
+        (Limits(max_json_depth=4), "nested 6 deep"),
+        (Limits(max_json_bytes=9), "document too large"),
+        (Limits(max_parsed_bytes=999), "content too large"),
+    ):
         with pytest.raises(InputError, match=message):
             bulk.read_results(path, limits, files.ONLY)
         with pytest.raises(InputError, match=message):

@@ -30,7 +30,7 @@ from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes
 from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_npz
 from gnomon.intake.clouds import Cloud
-from gnomon.intake.documents import read_bytes, read_json
+from gnomon.intake.documents import check_parsed_bytes, read_bytes, read_json
 from gnomon.intake.faults import shown
 from gnomon.intake.unread import count_keys, note
 from gnomon.intake.writing import replacing
@@ -95,6 +95,7 @@ def read_alike(paths: Sequence[str | os.PathLike[str]]) -> list[Boxes] | None:
 
 def _alike(path: str | os.PathLike[str], data: bytes, reader: Reader) -> Listed | None:
     """Return the one list of a label; besides it there may be plain values, which are noted as not read."""
+    check_parsed_bytes(data, shown(path))
     entries: dict[str, Any] = {}
     value: Any = data
     if not data.lstrip(_BLANKS).startswith(b"["):

@@ -43,7 +43,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.scans import BOX_CLASSES, Boxes
 from gnomon.core.tallies import Array
 from gnomon.intake.clouds import Cloud
-from gnomon.intake.documents import read_bytes, read_json
+from gnomon.intake.documents import check_parsed_bytes, read_bytes, read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.tables import read_table
 from gnomon.intake.unread import note_columns
@@ -134,6 +134,7 @@ class _Document(msgspec.Struct, forbid_unknown_fields=True):
 def _read_alike(path: Path) -> dict[str, Prediction] | None:
     """Return the predictions of a file in which all boxes are written alike, or None where there is anything else."""
     data = read_bytes(path).removeprefix(BOM_UTF8)
+    check_parsed_bytes(data, shown(path))
     reader = Reader(("class",), scored=True)
     lists: list[Listed] = []
     heads: dict[str, tuple[Path | None, float | None]] = {}

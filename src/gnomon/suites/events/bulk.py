@@ -21,7 +21,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from gnomon.core.tallies import Array
 from gnomon.intake.depth import check_depth
-from gnomon.intake.documents import count_pairs, read_bytes
+from gnomon.intake.documents import check_parsed_bytes, count_pairs, read_bytes
 from gnomon.intake.faults import shown
 from gnomon.intake.limits import Limits
 from gnomon.intake.unread import note
@@ -199,7 +199,9 @@ class _Columns:
 def _opened(path: str | os.PathLike[str], limits: Limits) -> tuple[bytes, int]:
     """Return the text of a JSON file from its first byte that is not blank, and how many pairs it holds."""
     data = read_bytes(path, limits).removeprefix(_BOM)
-    return data.lstrip(b" \t\r\n"), check_depth(data, limits.max_json_depth, shown(path)).pairs
+    pairs = check_depth(data, limits.max_json_depth, shown(path)).pairs
+    check_parsed_bytes(data, shown(path), limits, pairs)
+    return data.lstrip(b" \t\r\n"), pairs
 
 
 def _times(texts: tuple[Any, Any], kinds: Sequence[str]) -> tuple[str, Array, Array]:
