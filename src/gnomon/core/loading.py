@@ -48,14 +48,22 @@ def find_class(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str,
     return found
 
 
-def find_maker(name: str, verbs: Sequence[str], what: str, builtin: Mapping[str, type[Any]]) -> Callable[..., Any]:
+def find_maker(
+    name: str,
+    verbs: Sequence[str],
+    what: str,
+    builtin: Mapping[str, type[Any]],
+    accept: Callable[[Any], bool] | None = None,
+) -> Callable[..., Any]:
     """Return the class that a name stands for, as :func:`find_class` does, or the function that makes such an object.
 
-    What a function makes is only known when it is called; see :func:`made_by`.
+    What a function makes is only known when it is called; see :func:`made_by`. What ``accept`` says yes to needs no
+    verbs.
     """
-    found = _find(name, what, builtin)
-    if inspect.isfunction(found):
-        return found
+    found: Any = _find(name, what, builtin)
+    if inspect.isfunction(found) or (accept is not None and found is not None and accept(found)):
+        maker: Callable[..., Any] = found
+        return maker
     if isinstance(found, type):
         return find_class(name, verbs, what, builtin)
     raise InputError(

@@ -14,10 +14,12 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.estimators import NAME as ESTIMATOR
+from gnomon.core.estimators import Estimator, describe_estimator, is_estimator, name_estimator, write_recipe
 from gnomon.core.loading import find_maker, is_foreign, made_by, source_identity
 
 Value = bool | int | float | str
@@ -39,6 +41,8 @@ class Spec:
 
     name: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    alias: str = ""
+    """What it is called where a user named it, or where its own text is not for reading."""
 
     def __post_init__(self) -> None:
         if not self.name or "," in self.name:
@@ -51,17 +55,22 @@ class Spec:
 
     @property
     def text(self) -> str:
+        """What the system is called: its alias, or its source."""
+        return self.alias or self.source
+
+    @property
+    def source(self) -> str:
         """The system as one text, which :func:`parse` reads back."""
         return self.name + "".join(f"@{key}={written(value)}" for key, value in self.parameters.items())
 
     def take(self, **changes: Value) -> Spec:
         """Return the system with some parameters set."""
-        return Spec(self.name, {**self.parameters, **changes})
+        return replace(self, parameters={**self.parameters, **changes})
 
     def without(self, names: Iterable[str]) -> Spec:
         """Return the system without some parameters."""
         left_out = set(names)
-        return Spec(self.name, {key: value for key, value in self.parameters.items() if key not in left_out})
+        return replace(self, parameters={key: own for key, own in self.parameters.items() if key not in left_out})
 
     def __str__(self) -> str:
         return self.text
@@ -92,14 +101,40 @@ def parse(text: str) -> Spec:
     return Spec("@".join(pieces[:own]), parameters)
 
 
-def split(items: Iterable[str]) -> list[Spec]:
+def split(items: Iterable[Any]) -> list[Spec]:
     """Read the systems of an option that may be repeated and may hold several, separated by commas; each once.
+
+    In Python an item may also be an estimator of scikit-learn's kind, or a mapping of systems by name.
 
     >>> [spec.text for spec in split(["a,b@k=1", "a"])]
     ['a', 'b@k=1']
     """
-    texts = [text for item in items for text in map(str.strip, item.split(",")) if text]
-    return list(dict.fromkeys(map(parse, texts)))
+    found: list[Spec] = []
+    for item in items:
+        if isinstance(item, Spec):
+            found.append(item)
+        elif isinstance(item, str):
+            found += [parse(text) for text in map(str.strip, item.split(",")) if text]
+        elif isinstance(item, Mapping):
+            found += [replace(spec, alias=str(name)) for name, own in item.items() for spec in split([own])]
+        elif is_estimator(item) and not isinstance(item, type):
+            found.append(_estimator(item))
+        else:
+            raise InputError(
+                f"systems: expected a name, an estimator with fit and predict, or a mapping of them by name, but got "
+                f"{'the class' if isinstance(item, type) else 'a'} {getattr(item, '__name__', type(item).__name__)}; "
+                "give an instance, or its name as package.module:Class"
+            )
+    return list(dict.fromkeys(found))
+
+
+def _estimator(value: Any) -> Spec:
+    """Return an estimator as the command line would name it; one with nested parameters has a recipe and an alias."""
+    record = describe_estimator(value)
+    try:
+        return Spec(record["class"], record["parameters"])
+    except InputError:
+        return Spec(ESTIMATOR, {"recipe": write_recipe(record)}, name_estimator(record))
 
 
 def read_value(text: str, where: str = "value") -> Value:
@@ -161,7 +196,7 @@ def checked(spec: Spec, known: Mapping[str, Any], what: str = "system") -> Spec:
             names = f"it has {some(known, show=20)}" if known else "it has none"
             raise InputError(f"{what} {spec.name!r} has no parameter {key!r}; {names}")
         values[key] = _of_kind(value, known[key], f"{what} {spec.name!r}: parameter {key!r}")
-    return Spec(spec.name, values)
+    return replace(spec, parameters=values)
 
 
 def _of_kind(value: Value, default: Any, where: str) -> Value:
@@ -179,6 +214,10 @@ def _of_kind(value: Value, default: Any, where: str) -> Value:
     if not fits:
         raise InputError(f"{where}: expected {expected} (default {written(default)}), but got {value!r}")
     return value
+
+
+def _is_estimator_class(kind: Any) -> bool:
+    return is_estimator(kind) or kind is Estimator
 
 
 @dataclass(frozen=True)
@@ -200,6 +239,8 @@ class Systems:
     option: str = "--systems"
     check: Callable[[str, Any], None] | None = None
     """Refuses a class that the suite cannot use, by its name and the class."""
+    adapt: Callable[[Any], Any] | None = None
+    """Makes a system of the suite of an estimator of scikit-learn's kind, where it is none by itself."""
 
     def find(self, name: str) -> Callable[..., Any]:
         """Return the class of a system, or the function that makes one.
@@ -210,14 +251,22 @@ class Systems:
             module, _, attribute = self.builtin[name].partition(":")
             built_in: Callable[..., Any] = getattr(importlib.import_module(module), attribute)
             return built_in
-        maker = find_maker(name, self.methods, self.what, dict.fromkeys(self.builtin, object))
-        if self.check is not None:
+        accept = _is_estimator_class if self.adapt is not None else None
+        maker = find_maker(name, self.methods, self.what, dict.fromkeys(self.builtin, object), accept)
+        if self.check is not None and not (accept and accept(maker)):
             self.check(name, maker)
         return maker
 
-    def parse(self, items: Iterable[str]) -> dict[str, Spec]:
+    def parse(self, items: Iterable[Any]) -> dict[str, Spec]:
         """Return the systems that an option names, by their text, with parameters that they have."""
-        specs = {spec.text: spec for spec in map(self.resolve, split(items))}
+        resolved = list(map(self.resolve, split(items)))
+        specs = {spec.text: spec for spec in resolved}
+        if len(specs) < len(resolved):
+            names = [spec.text for spec in resolved]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise InputError(
+                f"{self.what}s of one name: {some(twice)}; give them by name: {{'first': ..., 'second': ...}}"
+            )
         if not specs:
             raise InputError(f"no {self.what} given: {self.option} NAME, package.module:Class or file.py:Class")
         for spec in specs.values():
@@ -241,7 +290,10 @@ class Systems:
     def make(self, system: str | Spec) -> Any:
         """Return a system of its own by name and parameters."""
         spec = self.resolve(system)
-        return made_by(self.find(spec.name), spec.parameters, self.methods, f"{self.what} {spec.name!r}")
+        maker, where = self.find(spec.name), f"{self.what} {spec.name!r}"
+        made = made_by(maker, spec.parameters, (), where)
+        adapted = self.adapt(made) if self.adapt is not None and is_estimator(made) else made
+        return made_by(lambda: adapted, {}, self.methods, where)
 
     def parameters(self, name: str) -> dict[str, Any]:
         """Return the parameters of a system with their defaults."""
@@ -250,7 +302,7 @@ class Systems:
     def identity(self, spec: Spec) -> dict[str, str]:
         """Return what results of a system depend on: its text, its code, and the files that its parameters name."""
         known = {
-            "system": spec.text,
+            "system": spec.source,
             "identity": source_identity(self.builtin.get(spec.name, spec.name), self.find(spec.name)),
         }
         content = self._identify_parameters(spec)

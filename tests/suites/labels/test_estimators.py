@@ -86,3 +86,44 @@ def test_what_makes_no_system_is_named(table, tmp_path):
         gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:model"], out="none")
     with pytest.raises(gnomon.NothingScoredError, match="made object, which has no fit and no predict"):
         gnomon.run("labels", truth=table, systems=[f"{tmp_path / 'mine.py'}:nothing"], folds=2, out="none")
+
+
+INSTANCES = {
+    "plain parameters": (LogisticRegression(C=0.1), "sklearn.linear_model:LogisticRegression@C=0.1"),
+    "no parameters": (GaussianNB(), "sklearn.naive_bayes:GaussianNB"),
+}
+
+
+@pytest.mark.parametrize("name", INSTANCES)
+def test_an_instance_is_the_system_that_the_command_line_names(table, name):
+    """A seeded fold is fitted alike, so that every score is the same to the last bit."""
+    instance, text = INSTANCES[name]
+    ours, theirs = (gnomon.run("labels", truth=table, systems=one, folds=4, out="none") for one in (instance, text))
+    assert ours.scores == theirs.scores
+    assert list(ours.scores) == [text]
+
+
+def test_a_pipeline_keeps_its_steps_and_parameters(table, tmp_path):
+    """The pipeline of a file, by a function, is the long way round."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.svm import SVC
+
+    (tmp_path / "own.py").write_text(PIPELINE)
+    pipeline = make_pipeline(StandardScaler(), SVC(C=0.01))
+    named = gnomon.run("labels", truth=table, systems={"svm": pipeline}, folds=4, out="none")
+    alone = gnomon.run("labels", truth=table, systems=[pipeline], folds=4, out="none")
+    long = gnomon.run("labels", truth=table, systems=f"{tmp_path / 'own.py'}:scaled_svc@C=0.01", folds=4, out="none")
+    assert list(named.scores) == ["svm"]
+    assert list(alone.scores) == ["StandardScaler + SVC"]
+    assert [*named.scores.values()] == [*alone.scores.values()] == [*long.scores.values()]
+
+
+def test_what_cannot_be_written_down_says_so(table):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+
+    with pytest.raises(gnomon.InputError, match="'func' holds a ufunc, which cannot be written down"):
+        gnomon.run("labels", truth=table, systems=make_pipeline(FunctionTransformer(np.abs), GaussianNB()), out="none")
+    with pytest.raises(gnomon.InputError, match="got the class LogisticRegression; give an instance"):
+        gnomon.run("labels", truth=table, systems=[LogisticRegression], out="none")

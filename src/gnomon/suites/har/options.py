@@ -85,8 +85,9 @@ class RunOptions(EngineOptions):
         tuple[str, ...],
         Option(
             "built-in system, package.module:Class or file.py:Class, with parameters as NAME@key=value; "
-            "several with commas or repeated",
+            "several with commas or repeated; in Python also estimators with fit and predict",
             metavar="SYSTEM",
+            data=True,
         ),
     ] = SYSTEMS
     tasks: Annotated[tuple[str, ...], Option(TASK_HELP, metavar="TASK")] = TASKS

@@ -124,7 +124,7 @@ def run(options: RunOptions) -> Job:
 
 def _resolved(options: RunOptions) -> Work:
     given = _weighted(listed(options.systems), options.weights)
-    specs = SYSTEMS.parse(spec.text for spec in given)
+    specs = SYSTEMS.parse(given)
     metrics = _words(options.tasks)
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown or not metrics:

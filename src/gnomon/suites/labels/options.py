@@ -70,8 +70,9 @@ class RunOptions(PartOptions, EngineOptions):
         tuple[str, ...],
         Option(
             "built-in system, package.module:Class or file.py:Class, with parameters as NAME@key=value; "
-            "several with commas or repeated",
+            "several with commas or repeated; in Python also estimators with fit and predict",
             metavar="SYSTEM",
+            data=True,
         ),
     ] = ("majority", "stratified", "nearest_mean")
     folds: Annotated[

@@ -16,6 +16,9 @@ Classifier models
 Text-aligned models (``text_aligned = True``)
     ``score_labels(windows, labels) -> (n, len(labels))`` for any label text, and ``embed(windows) -> (n, d)``.
 
+Estimators of scikit-learn's kind
+    ``fit(X, y)`` and ``predict(X)``: they learn from the features of windows that the built-in classifiers use.
+
 Facts are plain data: ``updates``, ``epochs``, ``parameters`` where they mean something. A fitted model is kept by
 ``save(folder)`` and ``load(folder)`` where it has them, else pickled. What its constructor takes by keyword are its
 parameters, given as ``NAME@key=value``; those that a class lists in ``answering`` do not change what is fitted, and a
@@ -100,6 +103,13 @@ def _check(name: str, model: Any) -> None:
         raise InputError(f"system {name!r}: expected a class with {needed}(), but {model.__name__} has none")
 
 
+def _adapt(estimator: Any) -> Model:
+    """Make a model of an estimator of scikit-learn's kind: it learns from features of windows."""
+    from gnomon.suites.har.systems.classical import EstimatorModel
+
+    return EstimatorModel(estimator)
+
+
 SYSTEMS = Systems(
     {
         "majority": f"{__name__}.majority:Majority",
@@ -114,6 +124,7 @@ SYSTEMS = Systems(
     },
     ("fit", "fine_tune"),
     check=_check,
+    adapt=_adapt,
 )
 
 

@@ -9,6 +9,7 @@ Features are standardised by the mean and the spread of what is fitted on.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -17,6 +18,7 @@ from typing import Any, Self
 import numpy as np
 
 from gnomon.core.errors import InputError
+from gnomon.core.fitting import fit_system
 from gnomon.core.tallies import Array
 from gnomon.measures.classification import evaluate
 from gnomon.suites.har.features import features
@@ -131,6 +133,44 @@ class NearestMean(FeatureModel):
         scaled = self.scaled(rows)
         distances = np.stack([np.square(scaled - mean).sum(axis=1) for mean in self.means], axis=1)
         return spread(-distances, self.seen, self.size)
+
+
+class EstimatorModel(FeatureModel):
+    """An estimator of scikit-learn's kind, on the features of windows.
+
+    Scores are its probabilities, else its decision function, else 1 for the label that it predicts.
+    """
+
+    def __init__(self, estimator: Any) -> None:
+        self.blank, self.estimator = estimator, copy.deepcopy(estimator)
+
+    def settings(self) -> list[dict[str, Any]]:
+        """Leave its parameters as they were given."""
+        return [{}]
+
+    def variation(self, **setting: Any) -> Self:
+        """Return another one that is not fitted."""
+        del setting
+        return type(self)(self.blank)
+
+    def learn(self, rows: Array, codes: Array, size: int, conditions: Conditions) -> Mapping[str, Any]:
+        """Fit it; what it draws at random follows from the seed of classifiers."""
+        self.size = size
+        fit_system(self.estimator, rows, codes, np.random.default_rng(conditions.classifier_seed))
+        return {"rows": len(rows)}
+
+    def rate(self, rows: Array) -> Array:
+        """Return scores of the labels that were seen; the others are below all of them."""
+        seen = getattr(self.estimator, "classes_", None)
+        if seen is not None and callable(getattr(self.estimator, "predict_proba", None)):
+            return spread(np.asarray(self.estimator.predict_proba(rows)), seen, self.size)
+        if seen is not None and callable(getattr(self.estimator, "decision_function", None)):
+            found = np.asarray(self.estimator.decision_function(rows))
+            both = np.stack([-found, found], axis=1) if found.ndim == 1 else found
+            if both.shape[1] == len(seen):
+                return spread(both, seen, self.size)
+        predicted = np.asarray(self.estimator.predict(rows), dtype=np.int64)
+        return np.eye(self.size)[predicted]
 
 
 def spread(scores: Array, seen: Array, size: int) -> Array:
