@@ -233,6 +233,19 @@ def test_commands_give_the_numbers_of_the_long_way_round(name, folder, long_way,
         assert values == {metric: value for metric, (value, *_) in long_way[run["system"]].items()}
 
 
+def test_patterns_of_file_names_are_folders_of_shards(data, long_way, tmp_path):
+    for name in ("truth", "a"):
+        (tmp_path / name).mkdir()
+    ids = np.array([f"w{row:03d}" for row in range(ROWS)])
+    for part, rows in enumerate(np.array_split(np.arange(ROWS), 3)):
+        own = {name: values[rows] for name, values in data.items()}
+        truth = {"id": ids[rows], "label": own["y_true"], "group": own["subject"]}
+        write_csv(tmp_path / "truth" / f"part-{part}.csv", truth)
+        write_csv(tmp_path / "a" / f"part-{part}.csv", {"id": ids[rows], "label": own["y_pred_modelA"]})
+    found = gnomon.score("labels", f"{tmp_path}/truth/part-*.csv", {"A": f"{tmp_path}/a/*.csv"})
+    assert scores_of(found)["A"] == long_way["A"]
+
+
 def test_scores_are_kept_and_give_the_answer(data, long_way, tmp_path):
     """The largest score of every row is the label of A, by construction."""
     scores = np.stack([data[f"p_modelA_{name}"] for name in CLASSES], axis=1)

@@ -10,6 +10,7 @@ An array file (``.npy``) is read in parts of a fixed size, so that its size cost
 from __future__ import annotations
 
 import contextlib
+import glob
 import math
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -27,8 +28,26 @@ from gnomon.intake.npy import HeaderError, read_header
 
 
 def is_folder(content: Any) -> bool:
-    """Tell whether what a user gave is a folder of shards."""
-    return isinstance(content, (str, os.PathLike)) and os.path.isdir(content)
+    """Tell whether what a user gave is a folder of shards, or a pattern of file names (``parts/*.csv``)."""
+    return isinstance(content, (str, os.PathLike)) and (os.path.isdir(content) or is_pattern(content))
+
+
+def is_pattern(content: str | os.PathLike[str]) -> bool:
+    """Tell whether a path is a pattern of file names: it has wildcards, and no file of that very name exists."""
+    return glob.has_magic(os.fspath(content)) and "://" not in os.fspath(content) and not os.path.exists(content)
+
+
+def folder_of(content: str | os.PathLike[str]) -> Path:
+    """Return the folder that shards are in: of a pattern, the part before the first wildcard.
+
+    >>> str(folder_of("data/parts/*/truth-*.csv"))
+    'data/parts'
+    """
+    path = Path(content)
+    if not is_pattern(content):
+        return path
+    wild = next(index for index, part in enumerate(path.parts) if glob.has_magic(part))
+    return Path(*path.parts[:wild])
 
 
 def refuse_folders(predictions: Iterable[Any]) -> None:
@@ -50,9 +69,9 @@ def listed(folder: str | os.PathLike[str], suffixes: Sequence[str]) -> dict[str,
         There is none, or two files of one name; a folder that cannot be read; a link that leads nowhere, or from a
         folder into itself.
     """
-    root = Path(folder)
+    root = folder_of(folder)
     found: dict[str, Path] = {}
-    for path in _files(root, ()):
+    for path in _files(root, ()) if not is_pattern(folder) else _matches(folder):
         suffix = _suffix(path, suffixes)
         if not suffix:
             continue
@@ -61,15 +80,23 @@ def listed(folder: str | os.PathLike[str], suffixes: Sequence[str]) -> dict[str,
             raise InputError(f"{root}: two shards are called {name!r}: {found[name].name} and {path.name}; keep one")
         found[name] = path
     if not found:
-        raise InputError(f"{root}: no shards: expected files that end in {', '.join(suffixes)}")
+        raise InputError(f"{folder}: no shards: expected files that end in {', '.join(suffixes)}")
     order = sorted(found, key=lambda name: [natural_key(part) for part in name.split("/")])
     return {name: found[name] for name in order}
 
 
 def others(folder: str | os.PathLike[str], suffixes: Sequence[str], known: Collection[str] = ()) -> list[Path]:
-    """Return the files of a folder that are no shards by their suffix, by name; not those whose name is known."""
-    found = _files(Path(folder), ())
+    """Return the files of a folder that are no shards by their suffix, by name; not those whose name is known.
+
+    A pattern says which files are meant, so that none is beside them.
+    """
+    found = _files(Path(folder), ()) if not is_pattern(folder) else ()
     return [path for path in found if not _suffix(path, suffixes) and path.name not in known]
+
+
+def _matches(pattern: str | os.PathLike[str]) -> list[Path]:
+    """Return the files that a pattern names, by name; ``**`` stands for any number of folders."""
+    return [Path(name) for name in sorted(glob.glob(os.fspath(pattern), recursive=True)) if os.path.isfile(name)]
 
 
 def _suffix(path: Path, suffixes: Sequence[str]) -> str:

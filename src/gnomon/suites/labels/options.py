@@ -95,6 +95,7 @@ class TemplateOptions:
     """``gnomon template labels``."""
 
     directory: Annotated[str, Option("folder to write into", metavar="DIR", argument=True)]
+    wide: Annotated[bool, Option("write one table with truth and predictions side by side, for --table")] = False
     format: Annotated[str, Option("file format", choices=FORMATS)] = "csv"
 
 
@@ -106,5 +107,6 @@ class SimulateOptions:
     groups: Annotated[int, Option("subjects", low=1, high=1_000_000)] = 20
     rows: Annotated[int, Option("rows per subject", low=1, high=10_000_000)] = 200
     classes: Annotated[int, Option("classes", low=2, high=1000)] = 6
+    wide: Annotated[bool, Option("write one table with truth and predictions side by side, for --table")] = False
     format: Annotated[str, Option("file format", choices=FORMATS)] = "csv"
     seed: Annotated[int, Option("seed of every random number", low=0)] = 0

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,7 +73,7 @@ def _score_shards(sources: Sequence[Source], options: ScoreOptions) -> list[Eval
         raise InputError(f"{options.truth}: arrays of codes beside tables ({some(plain)}): keep one kind")
     if coded and (options.slice or options.group or options.separator):
         raise InputError("arrays of codes have no columns: give tables for --slice, --group and --separator")
-    given = {"names": codes.read_names(Path(options.truth))} if coded else {}
+    given = {"names": codes.read_names(shards.folder_of(options.truth))} if coded else {}
     others, found = shards.others(options.truth, SUFFIXES, (codes.NAMES,)), []
     for source in sources:
         if not is_folder(source.content):

@@ -25,7 +25,7 @@ BOUT = 12
 
 
 def simulate(options: SimulateOptions) -> list[Path]:
-    """Write ``truth`` and one table per generated system; return the paths."""
+    """Write ``truth`` and one table per generated system, or all side by side in ``results``; return the paths."""
     rng = generator(options.seed, "labels", "simulate")
     names = np.array(_names(options.classes))
     truth = np.concatenate([_bouts(options.rows, options.classes, rng) for _ in range(options.groups)])
@@ -35,15 +35,20 @@ def simulate(options: SimulateOptions) -> list[Path]:
     placement = np.where(group % 2 == 0, "pocket", "wrist")
     columns = {"id": ids, "label": names[truth], "group": subjects, "placement": placement}
     columns |= _features(truth, group, options, rng)
+    predicted = {name: names[_confuse(truth, group, options, rate, rng)] for name, rate in SYSTEMS.items()}
+    if options.wide:
+        wide = {"subject": subjects, "placement": placement, "y_true": names[truth]}
+        wide |= {f"y_pred_{name}": labels for name, labels in predicted.items()}
+        return [_write(wide, options.directory, "results", options.format)]
     paths = [_write(columns, options.directory, "truth", options.format)]
-    for name, rate in SYSTEMS.items():
-        predicted = _confuse(truth, group, options, rate, rng)
-        paths.append(_write({"id": ids, "label": names[predicted]}, options.directory, name, options.format))
+    paths += [
+        _write({"id": ids, "label": own}, options.directory, name, options.format) for name, own in predicted.items()
+    ]
     return paths
 
 
 def template(options: TemplateOptions) -> list[Path]:
-    """Write a small example pair: ``truth`` and ``predictions``."""
+    """Write a small example pair, ``truth`` and ``predictions``, or both side by side in ``results``."""
     rows = [
         ("a1", "walking", "anna", "pocket", "walking"),
         ("a2", "walking", "anna", "pocket", "walking"),
@@ -56,6 +61,9 @@ def template(options: TemplateOptions) -> list[Path]:
         ("c3", "standing", "cara", "pocket", "standing"),
     ]
     ids, labels, groups, placements, predicted = (np.array(column) for column in zip(*rows, strict=True))
+    if options.wide:
+        wide = {"subject": groups, "placement": placements, "y_true": labels, "y_pred": predicted}
+        return [_write(wide, options.directory, "results", options.format)]
     truth = {"id": ids, "label": labels, "group": groups, "placement": placements}
     return [
         _write(truth, options.directory, "truth", options.format),
