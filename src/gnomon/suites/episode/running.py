@@ -20,7 +20,7 @@ from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, MissingExtraError, some
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.plan import WHOLE, Node, Plan
+from gnomon.engine.plan import Node, Plan
 from gnomon.engine.planner import Planner
 from gnomon.engine.scoring import Chunk, Partials, System
 from gnomon.engine.store import Store
@@ -210,38 +210,18 @@ class Nodes:
         self.work = work
         self.planner = Planner(work.options)
 
-    def features(self, place: layout.Place, variant: str) -> Node:
-        """Artefact: the feature vectors of an episode."""
-        validity = cells.VALIDITY[variant]
-        skip = sorted(self.work.skip)
-        return self.planner.artefact(
-            f"features of {place.id} ({validity})",
-            cells.features,
-            {**self._episode(place), "validity": validity, "skip": skip},
-            labels={"dataset": place.id},
-            context={"folder": os.fspath(place.folder)},
-            heavy=True,
-            read=WHOLE,
-        )
-
-    def annotation(self, place: layout.Place) -> Node:
-        """Artefact: what was annotated of an episode."""
-        return self.planner.artefact(
-            f"annotation of {place.id}",
-            cells.annotation,
-            self._episode(place),
-            labels={"dataset": place.id},
-            context={"folder": os.fspath(place.folder)},
-            read=WHOLE,
-        )
+    def artefacts(self, place: layout.Place, variant: str) -> dict[str, Node]:
+        """Return the artefacts of an episode by role."""
+        name = f"features of {place.id} ({cells.VALIDITY[variant]})"
+        content, skip = self.work.content[place.id], sorted(self.work.skip)
+        return cells.declare_artefacts(self.planner, place, content, variant, skip, name)
 
     def cell(self, name: str, variant: str, task: str) -> Node:
         """Cell: a system on a task."""
         work = self.work
-        needs = {}
-        for place in work.places:
-            needs[f"annotation {place.id}"] = self.annotation(place)
-            needs[f"features {place.id}"] = self.features(place, variant)
+        needs = {
+            f"{role} {place.id}": node for place in work.places for role, node in self.artefacts(place, variant).items()
+        }
         arguments = {
             "system": name,
             "task": task,
@@ -253,9 +233,6 @@ class Nodes:
         return self.planner.cell(
             f"{name} {task} ({variant})", cells.answer, arguments, needs=needs, labels=labels, heavy=heavy
         )
-
-    def _episode(self, place: layout.Place) -> dict[str, Any]:
-        return {"episode": place.id, "content": self.work.content[place.id]}
 
 
 def _assemble(
@@ -288,7 +265,7 @@ def _assemble(
 def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> Ground:
     recorded, files, coverage = [], {}, {}
     for place in work.places:
-        folders = [store.path(node.key) for node in (nodes.annotation(place), nodes.features(place, variant))]
+        folders = [store.path(node.key) for node in nodes.artefacts(place, variant).values()]
         missing = [path for path in folders if not path.is_dir()]
         if missing:
             raise InputError(f"episode {place.id}: its features could not be computed; see what failed above")
