@@ -24,7 +24,7 @@ from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
-from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_shards
 from gnomon.intake import shards
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import check_names, named
@@ -99,17 +99,19 @@ def _find_shards(options: ScoreOptions) -> list[System]:
     (folder,) = options.truth
     truth, meaning = _find_truth(folder)
     suffixes = (frames.SUFFIX,) if meaning else RESULTS
-    beside = shards.others(folder, TRUTHS)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    systems = []
-    for name, path in sources:
-        if not is_folder(path):
-            raise InputError(f"{path}: expected a folder of shards, as the truth {folder} is one")
-        pairs = shards.paired(truth, shards.listed(path, suffixes), path, missing=options.missing, offers=OFFERS)
-        held = [Chunk(*pair, {FRAMES: meaning.record()} if meaning else {}) for pair in pairs]
-        systems.append(System(name, path, held, [*beside, *shards.others(path, suffixes, (frames.NAMES,))]))
-    return systems
+    return pair_shards(
+        folder,
+        truth,
+        ((name, path, path) for name, path in sources),
+        suffixes,
+        given={FRAMES: meaning.record()} if meaning else {},
+        beside=shards.others(folder, TRUTHS),
+        known=(frames.NAMES,),
+        missing=options.missing,
+        offers=OFFERS,
+    )
 
 
 def _find_truth(folder: str) -> tuple[dict[str, Path], frames.Meaning | None]:
