@@ -47,12 +47,9 @@ def is_trivial(name: str) -> bool:
 
 def answers(name: str, task: Task) -> bool:
     """Say whether a system answers a task."""
-    return not is_trivial(name) or name in trivial.baselines(task.kind, last=_copies(task))
-
-
-def _copies(task: Task) -> bool:
-    """Say whether there is something that was known last."""
-    return task.kind in ("label", "multilabel") or task.name in (CONTACT, FORECAST)
+    return not is_trivial(name) or name in trivial.baselines(
+        task.kind, last=task.kind in ("label", "multilabel") or task.name in (CONTACT, FORECAST)
+    )
 
 
 def answer(name: str, data: TaskData, seed: int) -> Answers:

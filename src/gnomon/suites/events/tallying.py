@@ -77,7 +77,7 @@ def tally_recordings(
         returned = [one.returned.signal(one.case.window, pooled=pooled, scores=ranked) for one in recordings]
         pair, windows = _stretches.together(truth, returned)
         found = segmented(pair, windows)
-        families = _families(variant, longest <= MOST_EDITED)
+        families = by_family(protocol((), variant, "union", (), "recording", edit=longest <= MOST_EDITED).measures)
         rows = _rows(families, truth, returned, tally_cases(pair, windows, found))
         tallies |= {f"{PUBLISHED if pooled else ''}{name}": own for name, own in rows.items()}
         if not pooled:
@@ -138,10 +138,6 @@ def select_variant(part: Part, variant: str) -> dict[str, Tallies]:
         for name, rows in part.tallies.items()
         if name.startswith(PUBLISHED) == pooled
     }
-
-
-def _families(variant: str, edit: bool) -> dict[str, Measure]:
-    return by_family(protocol((), variant, "union", (), "recording", edit=edit).measures)
 
 
 def _rows(

@@ -66,11 +66,6 @@ def overlap_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(f"{', '.join(names)}: {said}" for said, names in systems.items())
 
 
-def _overlap(runs: Sequence[Run]) -> bool:
-    """Say whether classes overlap in a recording of any run."""
-    return any((run.tallies["recognition"].fields["overlap_s"] > 0).any() for run in runs)
-
-
 def others(runs: Sequence[Run]) -> Table | None:
     """Segments, detections and timing, as other tools measure them."""
     known = {measure.name for measure in runs[0].measures}
@@ -133,7 +128,7 @@ def pairs(runs: Sequence[Run]) -> Table | None:
     """
     if runs[0].manifest["protocol"]["variant"] == "published":
         return None
-    overlap = _overlap(runs)
+    overlap = any((run.tallies["recognition"].fields["overlap_s"] > 0).any() for run in runs)
     columns = (
         *_system_column(runs),
         Column("pair", "returned | true"),

@@ -232,7 +232,7 @@ class _Loop:
         self._each, self.at, self.total, self.seen = self.at, 0, 0.0, 0
 
     def _update(self, batch: Any, found: Any, clip: float | None) -> None:
-        value, count = float(found.detach()), _count(batch)
+        value, count = float(found.detach()), (len(batch[0]) if isinstance(batch, tuple | list) else len(batch))
         if not math.isfinite(value):
             raise WorkError(
                 f"{self.name}: the loss is {value} at update {self.curve.updates + 1}; training went astray, look at "
@@ -375,7 +375,3 @@ def held_out(n: int, share: float, seed: int, *purpose: str) -> tuple[Array, Arr
     order = generator(seed, *purpose).permutation(n)
     many = min(n - 1, round(n * share)) if n else 0
     return np.sort(order[many:]), np.sort(order[:many])
-
-
-def _count(batch: Any) -> int:
-    return len(batch[0]) if isinstance(batch, tuple | list) else len(batch)
