@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.measure import Measure
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, count_columns, make_cells, text_columns
 from gnomon.runs import tables as common
 from gnomon.runs.run import Run
 from gnomon.suites.har import seeded
@@ -100,9 +100,7 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
     """One row per dataset, metric and system, natively scored; datasets that are reported apart come last."""
     told = any(fact.get("n_train") is not None for fact in runs[0].manifest["facts"]["tasks"].values())
     columns = (
-        Column("dataset", "dataset"),
-        Column("task", "task"),
-        Column("system", "system"),
+        *text_columns(dataset="dataset", task="task", system="system"),
         Column("n", "n", "count"),
         *((Column("n_train", "n train", "count"),) if told else ()),
         Column("subjects", "subjects", "count"),
@@ -121,10 +119,7 @@ def by_dataset(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Ta
         first = found["accuracy"]
         rows.append(
             {
-                "dataset": Cell(seeded.marked(runs[0], dataset)),
-                "task": Cell(metric),
-                "system": Cell(name),
-                "n": Cell(first[1]),
+                **make_cells(dataset=seeded.marked(runs[0], dataset), task=metric, system=name, n=first[1]),
                 "n_train": _trained(own[0], metric, dataset),
                 "subjects": Cell(first[2]),
                 **{key: value[0] for key, value in found.items()},
@@ -152,10 +147,7 @@ def scorings(runs: Sequence[Run], families: Mapping[str, Sequence[Run]]) -> Tabl
     """Group and exact scoring of everybody, and macro-F1 over the classes in truth alone."""
     kinds: tuple[tuple[str, Scoring], ...] = (("by group", "group"), ("exact", "exact"))
     columns = (
-        Column("dataset", "dataset"),
-        Column("task", "task"),
-        Column("system", "system"),
-        Column("native", "native"),
+        *text_columns(dataset="dataset", task="task", system="system", native="native"),
         *(Column(f"accuracy_{kind}", f"accuracy {title}", "score", "%", "up", 1) for title, kind in kinds),
         *(Column(f"macro_f1_{kind}", f"macro F1 {title}", "score", "%", "up", 1) for title, kind in kinds),
         *(Column(f"present_{kind}", f"macro F1 in truth {title}", "score", "%", "up", 1) for title, kind in kinds),
@@ -184,9 +176,7 @@ def coverage(run: Run) -> Table:
     """What the 87 training labels cover of every test dataset, and the ceiling that novel labels impose."""
     columns = (
         Column("dataset", "dataset"),
-        Column("activities", "activities", "count"),
-        Column("mappable", "mappable", "count"),
-        Column("novel", "novel", "count"),
+        *count_columns(activities="activities", mappable="mappable", novel="novel"),
         Column("share", "coverage", "number", "%", "", 0),
         Column("groups", "groups", "count"),
         Column("mask", "closed set"),
