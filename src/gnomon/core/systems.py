@@ -19,6 +19,7 @@ from typing import Any
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.loading import find_maker, is_foreign, made_by, source_identity
+from gnomon.core.options import split_words
 
 Value = bool | int | float | str
 HOOK = "identify_parameters"
@@ -98,8 +99,7 @@ def split(items: Iterable[str]) -> list[Spec]:
     >>> [spec.text for spec in split(["a,b@k=1", "a"])]
     ['a', 'b@k=1']
     """
-    texts = [text for item in items for text in map(str.strip, item.split(",")) if text]
-    return list(dict.fromkeys(map(parse, texts)))
+    return list(dict.fromkeys(map(parse, split_words(items))))
 
 
 def read_value(text: str, where: str = "value") -> Value:

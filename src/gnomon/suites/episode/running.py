@@ -35,7 +35,7 @@ from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
-from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
+from gnomon.suites.episode.options import RunOptions, SplitOptions
 from gnomon.suites.episode.plausible import check_imu_order, check_plausible
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
@@ -62,7 +62,7 @@ class Work:
     @property
     def variants(self) -> tuple[str, ...]:
         """The variants that were asked for."""
-        return VARIANTS[:2] if self.options.variant == "both" else (self.options.variant,)
+        return opt.list_variants(self.options.variant)
 
     def how(self, variant: str) -> dict[str, Any]:
         """Return how samples are built."""
@@ -90,8 +90,8 @@ def run(options: RunOptions) -> Job:
 
 
 def words(given: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of an option that may be repeated and may hold several, separated by commas."""
-    return tuple(dict.fromkeys(word for item in given for word in map(str.strip, item.split(",")) if word))
+    """Return the words of an option, each once."""
+    return tuple(dict.fromkeys(opt.split_words(given)))
 
 
 def built_by(options: SplitOptions, seed: int, variant: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import GnomonError, InputError, some
+from gnomon.core.options import split_words
 from gnomon.core.tallies import Array
 from gnomon.engine import begun
 from gnomon.measures import retrieval
@@ -31,7 +32,7 @@ from gnomon.suites.episode.tasks.vocabulary import codes
 
 def expanded(given: Sequence[str]) -> tuple[str, ...]:
     """Return the systems that were asked for by name, each once; ``trivial`` is all baselines."""
-    names = [word for item in given for word in map(str.strip, item.split(",")) if word]
+    names = split_words(given)
     known = (*HEADS, "trivial", *TRIVIAL)
     strange = [name for name in names if name not in known]
     if strange or not names:

@@ -135,7 +135,7 @@ def tally(chunk: Chunk, options: ScoreOptions) -> Part:
     part = tallying.tally_recordings(
         make_roster(content.scored, options.slice),
         content.make_recordings(),
-        tallying.list_variants(options.variant),
+        opt.list_variants(options.variant),
         **chunks.describe_truth(cases),
         background=background,
     )
@@ -212,7 +212,7 @@ def _make_evaluations(
     """Give the evaluation of every asked variant; the content of both sides is left open."""
     ledgers = dict(part.ledgers)
     edges = ledgers.pop(summaries.EDGES, None)
-    for variant in tallying.list_variants(options.variant):
+    for variant in opt.list_variants(options.variant):
         pooled = variant == "published"
         yield Evaluation(
             protocol=_make_protocol(facts, variant, part.roster.level, options),
@@ -234,8 +234,7 @@ def measures(cases: Sequence[files.TruthCase], options: ScoreOptions) -> tuple[M
     content = Content(Truth(cases), chunks.Detections({})).leave_out(options.background)
     facts = chunks.describe_truth(content.cases)
     variants = [
-        _make_protocol(facts, variant, options.group or "", options)
-        for variant in tallying.list_variants(options.variant)
+        _make_protocol(facts, variant, options.group or "", options) for variant in opt.list_variants(options.variant)
     ]
     return tuple({measure.name: measure for one in variants for measure in one.measures}.values())
 

@@ -27,7 +27,6 @@ from gnomon.suites.events import summaries
 from gnomon.suites.events.columns import Columns, Recording
 from gnomon.suites.events.protocol import protocol
 
-VARIANTS = ("published", "strict")
 MOST_EDITED = 100_000
 """Above this many events in one recording there is no edit score, which compares each with every return."""
 COUNTED = ("outside", "all_returns", "lost_returns", "all_events", "lost_events", "lasting_returns", "lasting_events")
@@ -36,11 +35,6 @@ NAMED = ("true", "returned", "background")
 """What names labels, those of all parts together."""
 PUBLISHED = "published_"
 """Before the name of a family whose labels are pooled, in a part."""
-
-
-def list_variants(variant: str) -> tuple[str, ...]:
-    """Return the variants that an option asks for."""
-    return VARIANTS if variant == "both" else (variant,)
 
 
 def tally_recordings(
