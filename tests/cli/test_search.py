@@ -10,7 +10,7 @@ from gnomon.cli.main import main
 from gnomon.core import grids
 from gnomon.core.errors import InputError, NothingScoredError
 from gnomon.core.partition import parts, shares
-from gnomon.suites.events import parts as chosen_parts
+from gnomon.suites.events import running
 from gnomon.tuning import perform_search
 
 pytestmark = pytest.mark.usefixtures("in_this_process")
@@ -131,9 +131,9 @@ def test_nothing_of_the_test_part_is_ever_read(data, name, there):
 
 def test_the_spy_would_have_seen_it(data, monkeypatch):
     """With the part ignored, the same search reads all parts: the test above can fail."""
-    chosen = chosen_parts.choose
+    chosen = running.choose
     monkeypatch.setattr(
-        chosen_parts, "choose", lambda asked: chosen(type(asked)(truth=asked.truth, recognizers=asked.recognizers))
+        running, "choose", lambda asked: chosen(type(asked)(truth=asked.truth, recognizers=asked.recognizers))
     )
     search(data, "Spy")
     assert {subject for _, subject in seen(data)["process"]} == set(SUBJECTS)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gnomon.core.errors import InputError
-from gnomon.core.options import INTERVALS, Option, ScoringOptions, build, parameters, record
+from gnomon.core.options import INTERVALS, Option, ScoringOptions, build, list_variants, parameters, record, split_words
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,3 +218,9 @@ def test_scoring_options_offer_the_interval_methods():
 def test_scoring_options_refuse_what_makes_no_interval(name, value):
     with pytest.raises(InputError, match=f"option '{name}'"):
         build(ScoringOptions, {name: value})
+
+
+def test_words_and_variants_of_options():
+    assert split_words(["a, b", " ", "c,,a"]) == ["a", "b", "c", "a"]
+    assert list_variants("both") == ("published", "strict")
+    assert list_variants("strict") == ("strict",)

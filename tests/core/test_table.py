@@ -4,7 +4,7 @@ import json
 from types import MappingProxyType
 
 from gnomon.core.canonical import encode
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, count_columns, make_cells, text_columns
 
 COLUMNS = (Column("system", "system"), Column("f1", "macro F1", "score", "", "up"), Column("n", "n", "count"))
 
@@ -86,3 +86,8 @@ def test_a_table_of_read_only_rows_is_recorded():
     row = MappingProxyType({"f1": Cell(0.5)})
     assert table(row).record()["rows"] == [{"f1": {"value": 0.5}}]
     assert table(row).flat() == [{"system": "", "f1": 0.5, "n": ""}]
+
+
+def test_plain_columns_and_cells():
+    assert (*text_columns(system="system"), *count_columns(n="n")) == (COLUMNS[0], COLUMNS[2])
+    assert make_cells(system="a", n=3) == {"system": Cell("a"), "n": Cell(3)}

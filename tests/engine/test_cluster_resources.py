@@ -11,7 +11,7 @@ import pytest
 from acceptance.cluster import programs
 
 from gnomon.core.errors import InputError
-from gnomon.engine import capacity, cluster
+from gnomon.engine import cluster
 from gnomon.engine.job import work
 from gnomon.engine.plan import Limits, Plan
 
@@ -156,4 +156,4 @@ def test_where_no_worker_can_declare_anything(node, options, executor):
     ],
 )
 def test_how_many_fit_on_a_worker(threads, has, asked, slots):
-    assert capacity.slots({"nthreads": threads, "resources": has}, asked) == slots
+    assert cluster.slots({"nthreads": threads, "resources": has}, asked) == slots

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from gnomon.core.errors import InputError
 from gnomon.core.table import Cell, Column, Table, View
 from gnomon.report import FORMATS, render
-from gnomon.report.bars import lengths
-from gnomon.report.terminal import display
+from gnomon.report.terminal import display, lengths
 
 NASTY = "a|b_*<script>&\"'`[x](y)"
 TABLE = Table(

@@ -244,3 +244,15 @@ def test_a_removed_file_is_found_when_its_line_is_removed_too_and_the_rest_edite
     lines = (folder / seal.NAME).read_bytes().splitlines(keepends=True)
     (folder / seal.NAME).write_bytes(lines[1] + lines[2].upper())
     assert seal.problems(folder)
+
+
+def test_a_file_is_hashed_again_when_it_changed(tmp_path, monkeypatch):
+    path, read = tmp_path / "a.bin", []
+    monkeypatch.setattr(
+        seal, "hash_file", lambda path: read.append(path) or hashlib.sha256(path.read_bytes()).hexdigest()
+    )
+    for content in (b"first", b"first", b"second one"):
+        path.write_bytes(content)
+        os.utime(path, ns=(1, len(content)))
+        assert seal.hash_file_once(path) == hashlib.sha256(content).hexdigest()
+    assert len(read) == 2

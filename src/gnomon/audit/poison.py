@@ -245,7 +245,7 @@ def _array_difference(a: Array, b: Array, tolerance: float) -> str:
     if not numeric:
         other = np.asarray(a != b)
         return f"{int(other.sum())} of {a.size} values" if other.any() else ""
-    x, y = (_wide(side) for side in (a, b))
+    x, y = (side.astype(np.complex128 if side.dtype.kind == "c" else np.float64) for side in (a, b))
     with np.errstate(invalid="ignore"):
         gap: Any = np.abs(x - y)
     same = (x == y) | (np.isnan(x) & np.isnan(y)) | (gap <= tolerance)
@@ -254,7 +254,3 @@ def _array_difference(a: Array, b: Array, tolerance: float) -> str:
     finite = gap[~same & np.isfinite(gap)]
     largest = f", by up to {float(finite.max()):.3g}" if finite.size else ""
     return f"{int((~same).sum())} of {a.size} values{largest}"
-
-
-def _wide(values: Array) -> Array:
-    return values.astype(np.complex128 if values.dtype.kind == "c" else np.float64)

@@ -14,7 +14,7 @@ import os
 import re
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
 
@@ -273,3 +273,17 @@ def plain(value: Any) -> Any:
             return f"<{type(value).__name__} of {len(value)} in memory>"
         return [plain(item) for item in value]
     return f"<{type(value).__name__} in memory>"
+
+
+def split_words(given: Iterable[str]) -> list[str]:
+    """Return the words of an option that may be repeated and may hold several, separated by commas.
+
+    >>> split_words(["a, b", "a"])
+    ['a', 'b', 'a']
+    """
+    return [word for item in given for word in map(str.strip, item.split(",")) if word]
+
+
+def list_variants(variant: str) -> tuple[str, ...]:
+    """Return the variants that ``--variant`` asks for."""
+    return ("published", "strict") if variant == "both" else (variant,)

@@ -21,6 +21,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.estimators import NAME as ESTIMATOR
 from gnomon.core.estimators import Estimator, describe_estimator, is_estimator, name_estimator, write_recipe
 from gnomon.core.loading import find_maker, is_foreign, made_by, source_identity
+from gnomon.core.options import split_words
 
 Value = bool | int | float | str
 HOOK = "identify_parameters"
@@ -114,7 +115,7 @@ def split(items: Iterable[Any]) -> list[Spec]:
         if isinstance(item, Spec):
             found.append(item)
         elif isinstance(item, str):
-            found += [parse(text) for text in map(str.strip, item.split(",")) if text]
+            found += map(parse, split_words([item]))
         elif isinstance(item, Mapping):
             found += [replace(spec, alias=str(name)) for name, own in item.items() for spec in split([own])]
         elif is_estimator(item) and not isinstance(item, type):

@@ -110,6 +110,25 @@ class Board:
     items: tuple[Table | View, ...]
 
 
+def text_columns(**titles: str) -> tuple[Column, ...]:
+    """Return columns of text, by key and title.
+
+    >>> [column.title for column in text_columns(task="task", n="n test")]
+    ['task', 'n test']
+    """
+    return tuple(Column(key, title) for key, title in titles.items())
+
+
+def count_columns(**titles: str) -> tuple[Column, ...]:
+    """Return columns of counts, by key and title."""
+    return tuple(Column(key, title, "count") for key, title in titles.items())
+
+
+def make_cells(**values: Any) -> dict[str, Cell]:
+    """Return the cells of a row that hold nothing but a value, by key."""
+    return {key: Cell(value) for key, value in values.items()}
+
+
 def _trim(cell: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in cell.items() if key == "value" or value not in (None, "")}
 

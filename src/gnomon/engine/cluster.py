@@ -8,27 +8,29 @@ and may die without taking the worker along.
 A scheduler that goes away is waited for; what it held is handed out again. So are workers, and workers that have what
 nodes take of them. Whoever does a node takes its lock and publishes by renaming, so that no result is stored twice,
 whatever happened.
+
+What workers of a cluster have of what nodes take, such as GPUs and memory, and how it is said that it is lacking.
 """
 
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import sys
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from typing import Any
 
-from gnomon.core.errors import InputError, WorkError
-from gnomon.engine.capacity import Lack, Resources, declared, instead, slots, takes
+from gnomon.core.errors import InputError, WorkError, counted, some
 from gnomon.engine.carrying import HANDS, Carried, Task, carried
 from gnomon.engine.joining import closed, joined, quiet, risk, started, where
-from gnomon.engine.plan import WHOLE, Node
+from gnomon.engine.plan import WHOLE, Node, Plan
 from gnomon.engine.schedule import Schedule
 from gnomon.engine.store import OWN, Store, StoreFullError
 from gnomon.engine.work import Reply
@@ -278,3 +280,48 @@ def _below(node: Node) -> list[Node]:
 
     walk(node)
     return list(found.values())
+
+
+Resources = tuple[tuple[str, float], ...]
+
+
+@dataclass
+class Lack:
+    """What no worker has; nothing where there are no workers."""
+
+    what: Resources
+    since: float
+    said: float
+
+
+def takes(plan: Plan) -> dict[str, Resources]:
+    """Return what every node takes, by key: where some are heavy, only those do."""
+    heavy = any(node.heavy for node in plan)
+    return {node.key: node.limits.resources if node.heavy or not heavy else () for node in plan}
+
+
+def slots(worker: Mapping[str, Any], asked: Resources) -> int:
+    """Return how many nodes that take something can be at work on one worker: it has to have all of that.
+
+    >>> slots({"nthreads": 8, "resources": {"GPU": 2}}, (("GPU", 1.0),))
+    2
+    """
+    has = worker.get("resources") or {}
+    fits = (math.floor(float(has.get(name, 0)) / amount + 1e-9) for name, amount in asked)
+    return min([int(worker["nthreads"]), *fits])
+
+
+def declared(resources: Iterable[tuple[str, float]]) -> str:
+    """Write resources as ``dask worker --resources`` takes them.
+
+    >>> declared([("GPU", 1.0), ("MEMORY", 64e9)])
+    'GPU=1,MEMORY=6.4e+10'
+    """
+    return ",".join(f"{name}={float(amount):g}" for name, amount in resources)
+
+
+def instead(workers: Sequence[Mapping[str, Any]]) -> str:
+    """Say what workers declare, each for itself."""
+    known = sorted({declared(sorted((worker.get("resources") or {}).items())) for worker in workers} - {""})
+    declare = "declares" if len(workers) == 1 else "declare"
+    return f": {counted(len(workers), 'worker')} {declare} {some(known) if known else 'nothing'}"

@@ -31,8 +31,9 @@ from gnomon.core.suite import load
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.options import EngineOptions
 from gnomon.engine.plan import Node, Plan
+from gnomon.intake import shards
 from gnomon.intake.faults import shown
-from gnomon.intake.shards import identity, unchanged
+from gnomon.intake.shards import identity, is_folder, unchanged
 from gnomon.intake.texts import hashes
 from gnomon.intake.unread import CELL, reading_for
 from gnomon.runs import exhibits, once, parts
@@ -96,6 +97,32 @@ class System:
     def is_whole(self) -> bool:
         """Whether all that there is, is one chunk."""
         return len(self.chunks) == 1 and not self.chunks[0].name
+
+
+def pair_shards(
+    folder: str,
+    truth: Mapping[str, Path],
+    sources: Iterable[tuple[str, str, Any]],
+    suffixes: Sequence[str],
+    *,
+    given: Mapping[str, Any] | None = None,
+    beside: Sequence[Path] = (),
+    known: Sequence[str] = (),
+    **choices: Any,
+) -> list[System]:
+    """Return every system with a chunk for each shard of the truth, beside its predictions in the shard of that name.
+
+    ``sources`` are name, place for messages, and folder of each system. ``beside`` are files of the truth that are no
+    shards, ``known`` names of files that may be beside predictions, ``choices`` those of :func:`shards.paired`.
+    """
+    systems = []
+    for name, where, content in sources:
+        if not is_folder(content):
+            raise InputError(f"{where}: expected a folder of shards, as the truth {folder} is one")
+        pairs = shards.paired(truth, shards.listed(content, suffixes), where, **choices)
+        others = [*beside, *shards.others(content, suffixes, known)]
+        systems.append(System(name, where, [Chunk(*pair, given or {}) for pair in pairs], others))
+    return systems
 
 
 @dataclass(frozen=True)

@@ -314,6 +314,26 @@ class AnswerCounts(Measure):
         return None
 
 
+class OfClass(Measure):
+    """Base of the ratios of one class, its ``label``."""
+
+    label: str
+
+    def score_each(self, totals: Totals) -> Scored:
+        """Ratio of one class on single groups or cases, undefined where the class is not in truth."""
+        return where_true(self.label, totals, self.score(totals))
+
+    @property
+    def each_rule(self) -> str:
+        """What a single group or case needs to have a score."""
+        return CLASS_RULE
+
+    def support(self, totals: Totals, frozen: Array | None) -> Array:
+        """Whether the class has truth here."""
+        del frozen
+        return held(self.label, totals)
+
+
 @dataclass(frozen=True)
 class AveragedRatio(AnswerCounts):
     """One kind of ratio averaged over a class set; a family adds how it tallies.

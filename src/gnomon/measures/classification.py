@@ -136,11 +136,6 @@ class Accuracy(ClassCounts):
         del frozen
         return Scored.ratio(totals["tp"].sum(axis=-1), totals["n"])
 
-    def why(self, totals: Totals) -> str:
-        """Only without samples."""
-        del totals
-        return "no samples"
-
 
 @dataclass(frozen=True)
 class F1(AveragedRatio, ClassCounts):
@@ -167,7 +162,7 @@ class Recall(AveragedRatio, ClassCounts):
 
 
 @dataclass(frozen=True)
-class _OfClass(ClassCounts):
+class _OfClass(averaging.OfClass, ClassCounts):
     """Base of the ratios of one class.
 
     Parameters
@@ -202,20 +197,6 @@ class _OfClass(ClassCounts):
             return scored
         values = np.where(scored.defined, scored.values, self.zero_division)
         return Scored(values, np.broadcast_to(totals["n"] > 0, values.shape))
-
-    def score_each(self, totals: Totals) -> Scored:
-        """Ratio of one class on single groups or cases, undefined where the class is not in truth."""
-        return averaging.where_true(self.label, totals, self.score(totals))
-
-    @property
-    def each_rule(self) -> str:
-        """What a single group or case needs to have a score."""
-        return averaging.CLASS_RULE
-
-    def support(self, totals: Totals, frozen: Array | None) -> Array:
-        """Whether the class has truth here."""
-        del frozen
-        return averaging.held(self.label, totals)
 
     def why(self, totals: Totals) -> str:
         """The class does not occur."""
@@ -260,11 +241,6 @@ class BalancedAccuracy(ClassCounts):
 
     title: ClassVar[str] = "balanced accuracy"
 
-    @property
-    def name(self) -> str:
-        """Column key."""
-        return "balanced_accuracy"
-
     def freeze(self, totals: Totals) -> Array:
         """Classes in truth, on the whole."""
         return averaging.freeze("present", totals)
@@ -277,11 +253,6 @@ class BalancedAccuracy(ClassCounts):
         """Macro recall over classes in truth."""
         return averaging.averaged("recall", "macro", totals, frozen, "present", None)
 
-    def why(self, totals: Totals) -> str:
-        """Only without samples."""
-        del totals
-        return "no samples"
-
 
 @dataclass(frozen=True)
 class Kappa(ClassCounts):
@@ -289,11 +260,6 @@ class Kappa(ClassCounts):
 
     title: ClassVar[str] = "Cohen's kappa"
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-
-    @property
-    def name(self) -> str:
-        """Column key."""
-        return "kappa"
 
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """(n * hits - chance) / (n^2 - chance), free of intermediate rounding for whole counts."""

@@ -140,20 +140,10 @@ class ExactMatch(SetCounts):
 
     title: ClassVar[str] = "exact match"
 
-    @property
-    def name(self) -> str:
-        """Column key."""
-        return "exact_match"
-
     def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
         """Exact matches over samples."""
         del frozen
         return Scored.ratio(totals["exact"], totals["n"])
-
-    def why(self, totals: Totals) -> str:
-        """Only without samples."""
-        del totals
-        return "no samples"
 
 
 MEASURES: tuple[Measure, ...] = (

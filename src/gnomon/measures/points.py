@@ -34,7 +34,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from gnomon.core.errors import InputError
-from gnomon.core.measure import Measure, Scored
+from gnomon.core.measure import Measure, score_by_name
 from gnomon.core.scans import BOX_CLASSES, CHANGES, PointLabels
 from gnomon.core.signals import Labels
 from gnomon.core.tallies import Array, Tallies, Totals
@@ -221,7 +221,7 @@ def evaluate(truth: Sequence[int] | Array, prediction: Sequence[int] | Array) ->
     table = confusion(true, predicted, len(CHANGES))
     totals = Totals({**_marginals(table), "n": np.asarray(len(true))}, {"class": CHANGES})
     undefined: dict[str, str] = {}
-    result: dict[str, Any] = {"accuracy": _value(PointAccuracy(), totals, "accuracy", undefined)}
+    result: dict[str, Any] = {**score_by_name({"accuracy": PointAccuracy()}, totals, undefined)}
     result["per_class"] = {label: _of_class(label, totals, undefined) for label in CHANGES}
     for name, classes in (("macro3", CHANGES), ("macro2", BOX_CLASSES)):
         measures: dict[str, Measure] = {
@@ -230,7 +230,7 @@ def evaluate(truth: Sequence[int] | Array, prediction: Sequence[int] | Array) ->
             "f1": PointF1(classes=classes),
             "f1_of_means": PointF1OfMeans(classes=classes),
         }
-        result[name] = {kind: _value(each, totals, f"{name}.{kind}", undefined) for kind, each in measures.items()}
+        result[name] = score_by_name(measures, totals, undefined, f"{name}.")
     return {
         **result,
         "confusion": table.tolist(),
@@ -253,22 +253,13 @@ def _codes(labels: Sequence[int] | Array, side: str) -> Array:
     return array
 
 
-def _value(measure: Measure, totals: Totals, name: str, undefined: dict[str, str]) -> float | None:
-    scored: Scored = measure.score(totals)
-    if bool(scored.defined):
-        return float(scored.values)
-    undefined[name] = measure.why(totals)
-    return None
-
-
 def _of_class(label: str, totals: Totals, undefined: dict[str, str]) -> dict[str, Any]:
     measures: dict[str, Measure] = {
         "precision": PointClassPrecision(label),
         "recall": PointClassRecall(label),
         "f1": PointClassF1(label),
     }
-    where = f"per_class.{label}."
-    ratios = {kind: _value(measure, totals, where + kind, undefined) for kind, measure in measures.items()}
+    ratios = score_by_name(measures, totals, undefined, f"per_class.{label}.")
     index = CHANGES.index(label)
     tp, support, predicted = (int(totals[name][index]) for name in FIELDS)
     return {**ratios, "support": support, "predicted": predicted, "tp": tp}

@@ -248,7 +248,7 @@ def why_undefined(kind: Kind, totals: Totals) -> str:
 
 
 @dataclass(frozen=True)
-class _OfClass(BoxMeasure):
+class _OfClass(averaging.OfClass, BoxMeasure):
     """Base of the ratios of one class.
 
     Parameters
@@ -274,20 +274,6 @@ class _OfClass(BoxMeasure):
         """Ratio of one class."""
         del frozen
         return averaging.averaged(self.kind, "macro", totals, None, (self.label,), self.zero_division)
-
-    def score_each(self, totals: Totals) -> Scored:
-        """Ratio of one class on single rooms or scenes, undefined where the class has no true boxes."""
-        return averaging.where_true(self.label, totals, self.score(totals))
-
-    @property
-    def each_rule(self) -> str:
-        """What a single room or scene needs to have a score."""
-        return averaging.CLASS_RULE
-
-    def support(self, totals: Totals, frozen: Array | None) -> Array:
-        """Whether the class has true boxes here."""
-        del frozen
-        return averaging.held(self.label, totals)
 
     def why(self, totals: Totals) -> str:
         """The class has nothing on that side."""

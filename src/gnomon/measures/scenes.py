@@ -75,11 +75,6 @@ class SceneAccuracy(SceneCounts):
     title: ClassVar[str] = "accuracy of scenes"
 
     @property
-    def name(self) -> str:
-        """Column key."""
-        return "scene_accuracy"
-
-    @property
     def aliases(self) -> tuple[str, ...]:
         """As tables of scenes print it."""
         return ("accuracy",)

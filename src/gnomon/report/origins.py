@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gnomon.core.errors import counted, plural
-from gnomon.core.table import Cell, Column, Table
+from gnomon.core.table import Cell, Column, Table, make_cells, text_columns
 from gnomon.runs import seal
 from gnomon.runs.run import Run
 
@@ -47,11 +47,7 @@ def origins(runs: Sequence[Run]) -> list[Table]:
 
 def _provenance(runs: Sequence[Run]) -> Table:
     columns = (
-        Column("system", "system"),
-        Column("run", "run"),
-        Column("variant", "variant"),
-        Column("data", "data"),
-        Column("started", "started"),
+        *text_columns(system="system", run="run", variant="variant", data="data", started="started"),
         Column("wall", "wall time", "number", "s", digits=1),
         Column("seal", "seal"),
     )
@@ -73,13 +69,8 @@ def _provenance(runs: Sequence[Run]) -> Table:
 
 def _software(runs: Sequence[Run]) -> Table:
     """Return a row for every set of versions that runs were made with."""
-    columns = (
-        Column("systems", "systems"),
-        Column("gnomon", "gnomon"),
-        Column("source", "source"),
-        Column("python", "Python"),
-        Column("platform", "platform"),
-        Column("packages", "packages"),
+    columns = text_columns(
+        systems="systems", gnomon="gnomon", source="source", python="Python", platform="platform", packages="packages"
     )
     held: dict[tuple[str, ...], list[str]] = {}
     for run in runs:
@@ -96,9 +87,7 @@ def _software(runs: Sequence[Run]) -> Table:
 
 def _commands(runs: Sequence[Run]) -> Table:
     columns = (Column("system", "system"), Column("command", "command"), Column("options", "options asked for"))
-    rows = tuple(
-        {"system": Cell(run.system), "command": Cell(_command(run)), "options": Cell(_options(run))} for run in runs
-    )
+    rows = tuple(make_cells(system=run.system, command=_command(run), options=_options(run)) for run in runs)
     return Table("commands", "commands and options", columns, rows)
 
 

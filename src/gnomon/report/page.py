@@ -3,20 +3,22 @@
 Both hold the same sections (:func:`sections`), and neither needs a network, a server or a build. The page carries a
 content-security policy that allows its own styles and script, by their hashes, and nothing else. It depends on the runs
 alone: the same runs give the same bytes.
+
+An item of a report as texts to take away.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
 from gnomon.core.errors import InputError
 from gnomon.core.table import Table, View
-from gnomon.report import assets, figures, html, terminal
-from gnomon.report.downloads import LABELS, texts
+from gnomon.report import assets, figures, html, latex, plain, terminal
 from gnomon.report.figures import drawing
 from gnomon.report.html import Links
 from gnomon.report.markup import Markup, join, shortened, tag
@@ -185,3 +187,14 @@ def _linked(item: Item) -> Markup:
 def _links(item: Item, found: Sequence[Markup]) -> Markup:
     label = f"Downloads of {shortened(item.title, 80)}"
     return tag("span", join(found), cls="links", role="group", aria_label=label)
+
+
+LABELS = {"json": "JSON", "csv": "CSV", "tex": "LaTeX"}
+
+
+def texts(item: Item) -> dict[str, str]:
+    """Return an item by the end of a file's name: a table as JSON, CSV and LaTeX, a view as JSON."""
+    held = json.dumps(item.record(), ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    if not isinstance(item, Table):
+        return {"json": held}
+    return {"json": held, "csv": plain.render_csv([item]), "tex": latex.render([item])}

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from gnomon.core.errors import InputError, plural, some
 from gnomon.core.measure import Measure, find_measure
-from gnomon.core.table import Cell, Column, Table
+from gnomon.core.table import Cell, Column, Table, make_cells, text_columns
 from gnomon.inference.intervals import Groups
 from gnomon.inference.multiplicity import holm
 from gnomon.inference.paired import Paired, compare
@@ -231,9 +231,7 @@ def comparison_table(comparisons: Sequence[Comparison], run: Run, *, what: str =
     tests = max(item.tests for item in comparisons)
     rows = tuple(
         {
-            "measure": Cell(titled(item.measure)),
-            "a": Cell(item.a),
-            "b": Cell(item.b),
+            **make_cells(measure=titled(item.measure), a=item.a, b=item.b),
             "difference": _difference(item),
             "p": Cell(item.result.p, why=item.result.why),
             "p_holm": Cell(item.adjusted, why=item.result.why),
@@ -242,9 +240,7 @@ def comparison_table(comparisons: Sequence[Comparison], run: Run, *, what: str =
         for item in comparisons
     )
     columns = [
-        Column("measure", "measure"),
-        Column("a", "A"),
-        Column("b", "B"),
+        *text_columns(measure="measure", a="A", b="B"),
         Column("difference", "A - B", "score"),
         Column("p", "p", "probability", digits=4),
         Column("p_holm", "p (Holm)", "probability", digits=4),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gnomon.core.errors import plural
-from gnomon.core.table import Cell, Column, Table
+from gnomon.core.table import Cell, Column, Table, make_cells, text_columns
 from gnomon.inference.classical import paired_t, signed_rank
 from gnomon.inference.effects import Effect, detectable_difference, effects
 from gnomon.inference.intervals import same
@@ -21,9 +21,7 @@ POWER = 0.8
 NO_SPREAD = "undefined (no spread)"
 NO_DIFFERENCE = "undefined (no difference)"
 COLUMNS = (
-    Column("measure", "measure"),
-    Column("a", "A"),
-    Column("b", "B"),
+    *text_columns(measure="measure", a="A", b="B"),
     Column("mean_difference", "mean A - B", "number"),
     Column("d_z", "d_z", "number", digits=2),
     Column("rank_biserial", "rank corr.", "number", digits=2),
@@ -66,9 +64,7 @@ def _row(item: Comparison, level: float) -> tuple[dict[str, Cell], list[str]]:
     least = detectable_difference(item.measure, *item.sides, power=POWER, alpha=round(1 - level, 12))
     mean, smallest = shown(t.difference, item.measure), shown(least.value, item.measure)
     row = {
-        "measure": Cell(titled(item.measure)),
-        "a": Cell(item.a),
-        "b": Cell(item.b),
+        **make_cells(measure=titled(item.measure), a=item.a, b=item.b),
         "mean_difference": Cell(mean, why="" if mean is not None else t.why),
         "d_z": _cell(size.value, size.why, pairs, NO_SPREAD),
         "rank_biserial": _cell(biserial.value, biserial.why, pairs, NO_DIFFERENCE),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gnomon.core.errors import counted
 from gnomon.core.measure import Measure
-from gnomon.core.table import Cell, Column, Table
+from gnomon.core.table import Cell, Column, Table, make_cells
 from gnomon.inference.friedman import Ranking
 from gnomon.runs.tables import titled
 
@@ -20,9 +20,7 @@ def rank_tables(rankings: Sequence[tuple[Measure, Ranking]]) -> list[Table]:
         later = "see chi2" if found.why else ""
         tests.append(
             {
-                "measure": Cell(titled(measure)),
-                "systems": Cell(len(found.systems)),
-                "datasets": Cell(found.datasets),
+                **make_cells(measure=titled(measure), systems=len(found.systems), datasets=found.datasets),
                 "chi2": Cell(found.chi2, why=found.why),
                 "p": Cell(found.p, why=later),
                 "f": Cell(found.f, why=found.f_why or later),

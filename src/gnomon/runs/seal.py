@@ -12,6 +12,7 @@ import hashlib
 import itertools
 import os
 import stat
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,6 +42,18 @@ def hash_file(path: Path) -> str:
     """Return the SHA-256 of a file, read in pieces."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def hash_file_once(path: Path) -> str:
+    """Return the SHA-256 of a file, which is read once in a process, and again when size or time stamp changed."""
+    found = path.stat()
+    return _hash_state(path.absolute(), found.st_mtime_ns, found.st_size)
+
+
+@cache
+def _hash_state(path: Path, *state: int) -> str:
+    del state
+    return hash_file(path)
 
 
 def make(directory: Path) -> bytes:

@@ -14,7 +14,7 @@ from gnomon.core.errors import InputError, counted, plural
 from gnomon.core.evidence import Finding
 from gnomon.core.measure import Measure
 from gnomon.core.systems import written
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, make_cells, text_columns
 from gnomon.inference.multiplicity import Adjusted, holm
 from gnomon.inference.paired import Paired
 from gnomon.runs.arms import Arm, failures, no_ops, paired, said, settings
@@ -201,18 +201,14 @@ def _comparison(
     level = run.roster.level
     low, high = (shown(edge, measure) for edge in (found.low, found.high))
     row = {
-        "measure": Cell(titled(measure)),
-        "winner": Cell(str(winner)),
-        "default": Cell(str(search.default)),
+        **make_cells(measure=titled(measure), winner=str(winner), default=str(search.default)),
         "difference": Cell(shown(found.difference, measure), low, high, found.why, found.interval_why),
         "p": Cell(found.p, why=found.why),
         "p_holm": Cell(p, why=found.why),
         "groups": Cell(found.groups),
     }
     columns = (
-        Column("measure", "measure"),
-        Column("winner", "winner"),
-        Column("default", "default"),
+        *text_columns(measure="measure", winner="winner", default="default"),
         Column("difference", "winner - default", "score", digits=column(measure).digits),
         Column("p", "p", "probability", digits=4),
         Column("p_holm", "p (Holm)", "probability", digits=4),

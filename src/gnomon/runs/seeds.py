@@ -14,7 +14,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError, plural, some
 from gnomon.core.measure import Measure
-from gnomon.core.table import Cell, Column, Table
+from gnomon.core.table import Cell, Column, Table, make_cells, text_columns
 from gnomon.core.tallies import Array
 from gnomon.inference.crossed import Crossed, crossed, crossed_spread, seed_notes
 from gnomon.inference.intervals import Groups, Interval, filled, gaps, left_out, no_spread, same
@@ -167,10 +167,7 @@ def _means(means: Sequence[tuple[Measure, str, Crossed]], run: Run, notes: Seque
         value, low, high = (shown(number, measure) for number in (found.value, found.low, found.high))
         rows.append(
             {
-                "measure": Cell(titled(measure)),
-                "system": Cell(system),
-                "seeds": Cell(found.seeds),
-                "groups": Cell(found.groups),
+                **make_cells(measure=titled(measure), system=system, seeds=found.seeds, groups=found.groups),
                 "mean": Cell(value, low, high, found.why, found.interval_why),
                 **_parts(found, measure),
             }
@@ -218,18 +215,14 @@ def _differences(differences: Sequence[Difference], run: Run) -> Table:
         value, low, high = (shown(number, item.measure) for number in (item.value, found.low, found.high))
         rows.append(
             {
-                "measure": Cell(titled(item.measure)),
-                "a": Cell(item.a),
-                "b": Cell(item.b),
+                **make_cells(measure=titled(item.measure), a=item.a, b=item.b),
                 "difference": Cell(value, low, high, item.why, found.why),
                 "seeds": Cell(item.seeds),
                 "groups": Cell(item.groups),
             }
         )
     columns = (
-        Column("measure", "measure"),
-        Column("a", "A"),
-        Column("b", "B"),
+        *text_columns(measure="measure", a="A", b="B"),
         Column("difference", "A - B", "score"),
         Column("seeds", "seeds", "count"),
         Column("groups", plural(level), "count"),

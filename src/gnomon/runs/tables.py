@@ -12,7 +12,7 @@ import numpy as np
 from gnomon.core.errors import counted, plural, some
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, printed_name
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, make_cells
 from gnomon.core.tallies import Array
 from gnomon.inference.scoring import WHOLE, Score
 from gnomon.intake import unread
@@ -185,10 +185,7 @@ def by_slice(runs: Sequence[Run], names: Sequence[str]) -> Table | None:
             groups = first.groups if first else 0
             rows.append(
                 {
-                    "slice": Cell(part),
-                    "system": Cell(run.system),
-                    "n": Cell(first.n if first else 0),
-                    "groups": Cell(groups),
+                    **make_cells(slice=part, system=run.system, n=first.n if first else 0, groups=groups),
                     **{m.name: cell(scores[m.name], m) for m in chosen},
                 }
             )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from gnomon.suites.episode.features.statics import calibration_numbers, cloud_numbers
+from gnomon.suites.episode.features.computing import calibration_numbers, cloud_numbers
 from gnomon.suites.episode.features.text import embed, place, tokens
 
 REAL = Path(os.environ.get("GNOMON_REAL_DATA", "")) / "episode" / "annotation-8-frames.hdf5"

@@ -1,6 +1,6 @@
 """Baselines and ceilings: expected answers are by hand; ceilings are compared with every possible answer."""
 
-from itertools import permutations, product
+from itertools import product
 
 import numpy as np
 import pytest
@@ -93,7 +93,7 @@ def test_random_vectors_rank_like_chance():
         similarity = answer("random", "retrieval", known, 10, seed)[0] @ candidates.T
         ranks = 1 + (similarity > np.diag(similarity)[:, np.newaxis]).sum(axis=1)
         found.append((1 / ranks).mean())
-    assert np.mean(found) == pytest.approx(ceilings.chance(10)["mrr"], abs=0.02)
+    assert np.mean(found) == pytest.approx(sum(1 / rank for rank in range(1, 11)) / 10, abs=0.02)
 
 
 def test_always_positive():
@@ -186,45 +186,11 @@ def _f1(truth, found):
     return float(2 * (truth & found).sum() / (truth.sum() + found.sum()))
 
 
-@settings(max_examples=40, deadline=None)
-@given(st.lists(st.integers(1, 3), min_size=1, max_size=5))
-def test_no_order_of_candidates_is_better_than_the_ceiling(texts):
-    """Equal queries share an order; all orders of all candidates are tried for each of them."""
-    n = len(texts)
-    queries = np.array([[text, text**2] for text in texts], dtype=np.float64)
-    mrr, top = 0.0, 0.0
-    for text in set(texts):
-        own = [at for at in range(n) if texts[at] == text]
-        mrr += max(sum(1 / (order.index(at) + 1) for at in own) for order in permutations(range(n)))
-        top += max(sum(order.index(at) < 2 for at in own) for order in permutations(range(n)))
-    best = ceilings.of_retrieval(queries, ks=(2,))
-    assert best["mrr"] == pytest.approx(mrr / n)
-    assert best["top_k"][2] == pytest.approx(top / n)
-    assert best["distinct"] == len(set(texts))
-
-
-def test_the_mid_rank_of_ties_and_queries_without_length():
-    """By hand: three equal queries have mean rank 2; one of zeros ties with all four candidates."""
-    best = ceilings.of_retrieval(np.array([[1.0, 0], [1.0, 0], [1.0, 0], [0.0, -0.0]]))
-    assert best["mrr_mid_rank"] == pytest.approx((3 * 0.5 + 1 / 2.5) / 4)
-    assert best["mrr"] == pytest.approx(((1 + 1 / 2 + 1 / 3) + (1 + 1 / 2 + 1 / 3 + 1 / 4) / 4) / 4)
-    assert best["top_k"] == {1: pytest.approx((1 + 1 / 4) / 4), 5: 1.0, 10: 1.0}
-    assert best["distinct"] == 2
-
-
-def test_chance():
-    """.0185 is the published random MRR of 348 candidates."""
-    assert ceilings.chance(348)["mrr"] == pytest.approx(0.0185, abs=5e-5)
-    assert ceilings.chance(2) == {"mrr": 0.75, "top_k": {1: 0.5, 5: 1.0, 10: 1.0}, "median_rank": 1.5, "n": 2}
-
-
 def test_an_empty_part_has_no_ceiling():
     for empty in (
         lambda: ceilings.of_codes(np.array([], dtype=int), np.array([1])),
         lambda: ceilings.of_codes(np.array([1]), np.array([], dtype=int)),
         lambda: ceilings.of_sets(np.zeros((0, 2), dtype=bool), np.ones(2, dtype=bool)),
-        lambda: ceilings.of_retrieval(np.zeros((0, 3))),
-        lambda: ceilings.chance(0),
     ):
         with pytest.raises(InputError):
             empty()

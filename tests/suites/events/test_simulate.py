@@ -13,9 +13,9 @@ from gnomon.suites.events import files, raw
 from gnomon.suites.events.options import SimulateOptions
 from gnomon.suites.events.simulate import simulate
 from gnomon.suites.events.simulation import days, places
+from gnomon.suites.events.simulation.days import UPRIGHT, Worn
 from gnomon.suites.events.simulation.gait import RATE, walk_at
 from gnomon.suites.events.simulation.people import PLACEMENTS, person
-from gnomon.suites.events.simulation.wearing import UPRIGHT, Worn
 
 FORMATS = ("json", "json.gz", "jsonl", "csv", "parquet")
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +12,7 @@ import pyarrow as pa
 from gnomon.core.scans import BOX_CLASSES
 from gnomon.core.tallies import Array
 from gnomon.runs.content import column_digest
-from gnomon.runs.seal import hash_file
+from gnomon.runs.seal import hash_file, hash_file_once
 from gnomon.suites.change.files import Scene
 from gnomon.suites.change.predictions import Prediction
 
@@ -85,14 +83,6 @@ def _points(scene: Scene) -> str:
     try:
         if scene.points:
             return hash_file(scene.points)
-        found = scene.reference.stat()
-        return f"{_hashed(scene.reference, found.st_mtime_ns, found.st_size)} {hash_file(scene.comparison)}"
+        return f"{hash_file_once(scene.reference)} {hash_file(scene.comparison)}"
     except OSError:
         return "unreadable"
-
-
-@lru_cache(maxsize=1)
-def _hashed(path: Path, *state: int) -> str:
-    """Hash a reference once for all scenes of a room, which follow one another."""
-    del state
-    return hash_file(path)

@@ -15,7 +15,6 @@ from typing import Any
 
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.scans import BOX_CLASSES
-from gnomon.core.tallies import Totals
 from gnomon.intake.faults import guarded
 from gnomon.measures.points import PointAccuracy
 from gnomon.measures.scene_boxes import (
@@ -64,7 +63,7 @@ def _method(evaluation: Evaluation) -> dict[str, Any]:
     rule: dict[str, Any] = {"iou": settings["iou_threshold"], "matching": settings["matching"]}
 
     def value(measure: Measure) -> float | None:
-        return _value(measure.score(_total(evaluation, measure)))
+        return _value(measure.score(evaluation.tallies[measure.family].total()))
 
     metrics: dict[str, Any] = {"accuracy": value(PointAccuracy())}
     metrics |= {f"macro_{name}": value(macro(**rule, zero_division=0)) for name, (macro, _) in KINDS.items()}
@@ -75,10 +74,6 @@ def _method(evaluation: Evaluation) -> dict[str, Any]:
         "num_scenes": len(evaluation.roster),
         "avg_time": evaluation.facts.get("seconds_per_scene"),
     }
-
-
-def _total(evaluation: Evaluation, measure: Measure) -> Totals:
-    return evaluation.tallies[measure.family].total()
 
 
 def _value(scored: Scored) -> float | None:

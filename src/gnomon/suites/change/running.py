@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from gnomon.engine.planner import Planner
 from gnomon.engine.scoring import Chunk, System
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.run import INPUTS, Evaluation
-from gnomon.runs.seal import hash_file
+from gnomon.runs.seal import hash_file_once
 from gnomon.suites.change import cells, samples, scoring
 from gnomon.suites.change.files import Dataset, Scene, read_dataset
 from gnomon.suites.change.options import VARIANTS, ChangeOptions, RunOptions, ScoreOptions
@@ -72,7 +71,7 @@ class _Work:
 
     def asked(self) -> list[tuple[str, str]]:
         """Return every system with every variant."""
-        return [(name, variant) for name in self.specs for variant in scoring.list_variants(self.options)]
+        return [(name, variant) for name in self.specs for variant in opt.list_variants(self.options.variant)]
 
     def untrained(self, name: str, variant: str) -> dict[str, str]:
         """Return the training scenes that a system is not trained on, with what is wrong with their labels."""
@@ -101,7 +100,7 @@ def run(options: RunOptions) -> Job:
         for name, variant in work.asked()
         for scene in work.tested
     }
-    protocols = [settle_protocol(variant, options) for variant in scoring.list_variants(options)]
+    protocols = [settle_protocol(variant, options) for variant in opt.list_variants(options.variant)]
     measures = {measure.name: measure for one in protocols for measure in one.measures}
     return Job(Plan(nodes.values()), lambda outcome: _assemble(outcome, work, nodes), tuple(measures.values()))
 
@@ -169,18 +168,6 @@ def _others(scenes: Sequence[Scene], places: Mapping[str, int]) -> dict[str, Fol
     return {scene.id: made[places[scene.id]] for scene in scenes}
 
 
-@cache
-def _hashed(path: Path, *state: int) -> str:
-    del state
-    return hash_file(path)
-
-
-def _sha(path: Path) -> str:
-    """Hash a file once for all systems, and again when it has changed."""
-    found = path.stat()
-    return _hashed(path, found.st_mtime_ns, found.st_size)
-
-
 def _cell(work: _Work, name: str, variant: str, scene: Scene) -> Node:
     spec, options = work.specs[name], work.options
     planner = Planner(options, SYSTEMS)
@@ -200,7 +187,7 @@ def _cell(work: _Work, name: str, variant: str, scene: Scene) -> Node:
     return planner.cell(
         f"{name} {scene.id}{suffix}",
         cells.detect,
-        {**reading, "scene": scene.id, "scans": [_sha(scene.reference), _sha(scene.comparison)]},
+        {**reading, "scene": scene.id, "scans": [hash_file_once(scene.reference), hash_file_once(scene.comparison)]},
         spec=spec,
         needs=needs,
         labels={"dataset": scene.id},
@@ -209,7 +196,8 @@ def _cell(work: _Work, name: str, variant: str, scene: Scene) -> Node:
 
 
 def _content(scene: Scene) -> list[str]:
-    return [scene.id, *(_sha(path) for path in (scene.reference, scene.comparison, scene.points or scene.label))]
+    paths = (scene.reference, scene.comparison, scene.points or scene.label)
+    return [scene.id, *(hash_file_once(path) for path in paths)]
 
 
 def _assemble(outcome: Outcome, work: _Work, nodes: Mapping[tuple[str, str, str], Node]) -> list[Evaluation]:
@@ -229,7 +217,9 @@ def _assemble(outcome: Outcome, work: _Work, nodes: Mapping[tuple[str, str, str]
         systems.append(System(name, name, [chunk]))
         cells_of.append(outcome.named(node.name for node in own.values()))
         facts.append(_facts(work.specs[name], done.values()))
-    given = fingerprint([[scene.id, _sha(scene.reference), _sha(scene.comparison)] for scene in work.tested])
+    given = fingerprint(
+        [[one.id, hash_file_once(one.reference), hash_file_once(one.comparison)] for one in work.tested]
+    )
     evaluations = []
     for item, done_cells, known in zip(scoring.SCORER.score_at_once(systems, asked), cells_of, facts, strict=True):
         variant, spec = item.protocol.variant, work.specs[item.system]
@@ -254,7 +244,7 @@ def _samples(work: _Work, item: Evaluation) -> Samples | None:
     """Return what a trained system was trained on and tested on; nothing for one that is not trained."""
     if not SYSTEMS.offers(work.specs[item.system], "fit"):
         return None
-    return samples.of(work.tested, work.folds[item.protocol.variant], _sha)
+    return samples.of(work.tested, work.folds[item.protocol.variant], hash_file_once)
 
 
 def _prediction(scene: str, folder: Path) -> Prediction:

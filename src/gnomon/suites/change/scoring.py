@@ -71,11 +71,6 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     return settle(made, notes, options.export_indoorcd)
 
 
-def list_variants(options: ChangeOptions) -> tuple[str, ...]:
-    """Return the variants that are asked for."""
-    return ("published", "strict") if options.variant == "both" else (options.variant,)
-
-
 def ask(variants: Sequence[str], options: ChangeOptions) -> dict[str, Any]:
     """Return what a chunk is asked for: variants, and how many scenes are kept to be looked at in each."""
     return {"variants": list(variants), "snapshots": 0 if options.out == "none" else options.exhibits}
@@ -99,7 +94,7 @@ def _read_file(name: str, path: str, dataset: Dataset, options: ScoreOptions) ->
         held = read_predictions(path)
     check_prediction(dataset, held, shown(path))
     _find_lacking(path, held, [scene.id for scene in dataset], options.missing)
-    return System(name, path, [Chunk("", dataset, held, ask(list_variants(options), options))])
+    return System(name, path, [Chunk("", dataset, held, ask(opt.list_variants(options.variant), options))])
 
 
 def _find_lacking(path: str, given: Collection[str], scenes: Collection[str], missing: str) -> list[str]:
@@ -152,7 +147,7 @@ def _find_shards(name: str, path: str, where: Mapping[str, Place], options: Scor
         )
     unread = any(held.scenes is None for held in found.values())
     lacking = _find_lacking(path, of, list(where), "skip" if unread else options.missing)
-    asked = ask(list_variants(options), options)
+    asked = ask(opt.list_variants(options.variant), options)
 
     def chunk(shard: str, held: _Shard | None, scenes: Sequence[str] | None) -> Chunk:
         context = {"places": [_plain(where[scene]) for scene in (lacking if scenes is None else scenes)]}

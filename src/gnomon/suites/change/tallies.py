@@ -5,6 +5,11 @@ of the comparison inside an Add box are Add, points of the reference inside a Re
 
 Variants differ in the order of matching alone, which names a family of tallies. So all variants are tallied together:
 families that they share are tallied once.
+
+The classes that boxes give to points, compiled: for scoring, where there are many scenes.
+
+The same as :func:`gnomon.suites.change.labels.by_boxes`, which is what is used where nothing else needs the compiler,
+and for boxes whose sides are not parallel to the axes.
 """
 
 from __future__ import annotations
@@ -16,11 +21,12 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.cases import Roster
+from gnomon.core.compiling import jit
 from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, by_family
 from gnomon.core.protocol import Protocol
-from gnomon.core.scans import CHANGES, Boxes, Changed, PointLabels
+from gnomon.core.scans import BOX_CLASSES, CHANGES, Boxes, Changed, PointLabels
 from gnomon.core.tallies import Array, Tallies
 from gnomon.intake.clouds import Cloud
 from gnomon.measures import boxes as box_measures
@@ -31,6 +37,7 @@ from gnomon.measures.scenes import SceneCounts
 from gnomon.runs import exhibits
 from gnomon.runs.exhibits import Exhibit, Worst
 from gnomon.runs.parts import Part
+from gnomon.suites.change import labels
 from gnomon.suites.change.files import Scene
 from gnomon.suites.change.keeping import Judged, Scans, count_boxes, make_snapshot, measure_badness
 from gnomon.suites.change.options import ChangeOptions
@@ -38,7 +45,6 @@ from gnomon.suites.change.predictions import Prediction
 from gnomon.suites.change.protocol import DETECTIONS, MATCHING, protocol
 from gnomon.suites.change.shapes import together
 from gnomon.suites.change.sizes import implausible_sizes
-from gnomon.suites.change.within import by_boxes
 
 CATEGORY = "category"
 TOLD = ("unchanged", "true", "predicted", "from_boxes", "without_scores")
@@ -233,3 +239,34 @@ def _stack_ledgers(parts: Sequence[tuple[Ledger, int]]) -> Ledger:
         return Ledger.stack(parts)
     blank = together([], [])
     return box_measures.detections(blank, blank)
+
+
+def by_boxes(boxes: Boxes, reference: Array, comparison: Array) -> tuple[Array, Array]:
+    """Return the classes of points ``(N, 3)`` and ``(M, 3)`` that boxes give them."""
+    if boxes.geometry.shape[1:] != (6,):
+        return labels.by_boxes(boxes, reference, comparison)
+    found = np.zeros(len(reference), np.uint8), np.zeros(len(comparison), np.uint8)
+    if len(boxes):
+        _mark(reference, boxes.geometry, boxes.codes, _WANTED[0], found[0])
+        _mark(comparison, boxes.geometry, boxes.codes, _WANTED[1], found[1])
+    return found
+
+
+_WANTED = tuple((BOX_CLASSES.index(CHANGES[code]), code) for code in labels.SIDES.values())
+"""For each scan: the class of the boxes that count, and that of the points inside them."""
+
+
+@jit
+def _mark(points: Any, geometry: Any, codes: Any, wanted: Any, found: Any) -> None:
+    """Write a class for each point that is in a box of the wanted one, its surface included."""
+    for k in range(points.shape[0]):
+        x, y, z = np.float64(points[k, 0]), np.float64(points[k, 1]), np.float64(points[k, 2])
+        for b in range(geometry.shape[0]):
+            if (
+                codes[b] == wanted[0]
+                and geometry[b, 0] <= x <= geometry[b, 3]
+                and geometry[b, 1] <= y <= geometry[b, 4]
+                and geometry[b, 2] <= z <= geometry[b, 5]
+            ):
+                found[k] = wanted[1]
+                break

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.scans import BOX_CLASSES
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, count_columns, make_cells, text_columns
 from gnomon.core.tallies import Array
 from gnomon.inference.classical import paired_t
 from gnomon.inference.pairs import Pairs
@@ -101,9 +101,7 @@ def scenes(runs: Sequence[Run]) -> Table:
         boxes, seconds = facts.get("boxes_per_scene", {}), facts.get("seconds_per_scene")
         rows.append(
             {
-                "system": Cell(run.system),
-                "scenes": Cell(len(run.roster)),
-                "unchanged": Cell(facts.get("unchanged_scenes", 0)),
+                **make_cells(system=run.system, scenes=len(run.roster), unchanged=facts.get("unchanged_scenes", 0)),
                 **{name: common.cell(run.find(name)) for name in names},
                 **{side: _number(boxes.get(side), "no scenes") for side in ("true", "predicted")},
                 "seconds": _number(seconds, "not given"),
@@ -150,12 +148,8 @@ def training(runs: Sequence[Run]) -> Table | None:
 def per_scene(runs: Sequence[Run]) -> Table:
     """Boxes of every scene: true, predicted, matched."""
     columns = (
-        Column("scene", "scene"),
-        Column("category", "category"),
-        Column("system", "system"),
-        Column("truth", "true", "count"),
-        Column("predicted", "predicted", "count"),
-        Column("tp", "matched", "count"),
+        *text_columns(scene="scene", category="category", system="system"),
+        *count_columns(truth="true", predicted="predicted", tp="matched"),
         Column("f1", "F1", "number", direction="up"),
     )
     rows = []
@@ -166,9 +160,7 @@ def per_scene(runs: Sequence[Run]) -> Table:
             value = None if math.isnan(f1[index]) else float(f1[index])
             rows.append(
                 {
-                    "scene": Cell(scene),
-                    "category": Cell(run.roster.tags["category"][index]),
-                    "system": Cell(run.system),
+                    **make_cells(scene=scene, category=run.roster.tags["category"][index], system=run.system),
                     **{name: Cell(int(counts[name][index])) for name in ("truth", "predicted", "tp")},
                     "f1": Cell(value, why="" if value is not None else "nothing true, nothing predicted"),
                 }

@@ -1,11 +1,15 @@
-"""The work of ``gnomon run episode``: features and annotation of every episode are artefacts, each answer is a cell."""
+"""Artefacts and cells of episodes: features and annotation of every episode are artefacts, each answer is a cell."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from gnomon.engine.plan import WHOLE, Node
+from gnomon.engine.planner import Planner
 from gnomon.suites.episode import annotated, systems
 from gnomon.suites.episode.answers import Answers
 from gnomon.suites.episode.features.computing import compute
@@ -17,6 +21,30 @@ from gnomon.suites.episode.tasks.sampling import TaskData, build
 
 VALIDITY: Mapping[str, Any] = {"published": "as-zero", "strict": "masked"}
 """How frames that are not valid enter the features of each variant."""
+
+
+def declare_artefacts(
+    planner: Planner, place: Place, content: str, variant: str, skip: Sequence[str] | None, name: str
+) -> dict[str, Node]:
+    """Return the artefacts of an episode by role: its annotation and its features.
+
+    Parameters
+    ----------
+    content
+        Fingerprint of the files of the episode.
+    skip
+        Blocks that are not computed; None for no features at all.
+    name
+        What people call the features.
+    """
+    about = {"episode": place.id, "content": content}
+    context = {"folder": os.fspath(place.folder)}
+    artefact = partial(planner.artefact, labels={"dataset": place.id}, context=context, read=WHOLE)
+    found = {"annotation": artefact(f"annotation of {place.id}", annotation, about)}
+    if skip is not None:
+        asked = {**about, "validity": VALIDITY[variant], "skip": list(skip)}
+        found["features"] = artefact(name, features, asked, heavy=True)
+    return found
 
 
 def features(arguments: Mapping[str, Any], needs: Mapping[str, Path], out: Path) -> None:

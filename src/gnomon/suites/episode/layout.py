@@ -9,14 +9,13 @@ import os
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.unread import note
-from gnomon.runs.seal import hash_file
+from gnomon.runs.seal import hash_file_once
 
 ANNOTATION = "annotation.hdf5"
 VIDEOS = ("fisheye_cam0", "fisheye_cam1", "fisheye_cam2", "fisheye_cam3", "stereo_left", "stereo_right")
@@ -96,16 +95,8 @@ def content(place: Place) -> str:
 
 
 def _hash(path: Path) -> str:
-    found = path.stat()
-    return _hashed(path, found.st_mtime_ns, found.st_size)
-
-
-@cache
-def _hashed(path: Path, *state: int) -> str:
-    """Hash a file once for all cells, and again when it has changed."""
-    del state
     with guarded(path, "cannot be read", "check that you may read it"):
-        return hash_file(path)
+        return hash_file_once(path)
 
 
 def _below(path: Path) -> Iterable[Place]:

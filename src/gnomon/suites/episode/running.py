@@ -20,7 +20,7 @@ from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, MissingExtraError, some
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.plan import WHOLE, Node, Plan
+from gnomon.engine.plan import Node, Plan
 from gnomon.engine.planner import Planner
 from gnomon.engine.scoring import Chunk, Partials, System
 from gnomon.engine.store import Store
@@ -35,7 +35,7 @@ from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
-from gnomon.suites.episode.options import VARIANTS, RunOptions, SplitOptions
+from gnomon.suites.episode.options import RunOptions, SplitOptions
 from gnomon.suites.episode.plausible import check_imu_order, check_plausible
 from gnomon.suites.episode.simulation.marks import simulated, unfinished
 from gnomon.suites.episode.tasks.declared import TASKS
@@ -62,7 +62,7 @@ class Work:
     @property
     def variants(self) -> tuple[str, ...]:
         """The variants that were asked for."""
-        return VARIANTS[:2] if self.options.variant == "both" else (self.options.variant,)
+        return opt.list_variants(self.options.variant)
 
     def how(self, variant: str) -> dict[str, Any]:
         """Return how samples are built."""
@@ -90,8 +90,8 @@ def run(options: RunOptions) -> Job:
 
 
 def words(given: Sequence[str]) -> tuple[str, ...]:
-    """Return the words of an option that may be repeated and may hold several, separated by commas."""
-    return tuple(dict.fromkeys(word for item in given for word in map(str.strip, item.split(",")) if word))
+    """Return the words of an option, each once."""
+    return tuple(dict.fromkeys(opt.split_words(given)))
 
 
 def built_by(options: SplitOptions, seed: int, variant: str) -> dict[str, Any]:
@@ -210,38 +210,18 @@ class Nodes:
         self.work = work
         self.planner = Planner(work.options)
 
-    def features(self, place: layout.Place, variant: str) -> Node:
-        """Artefact: the feature vectors of an episode."""
-        validity = cells.VALIDITY[variant]
-        skip = sorted(self.work.skip)
-        return self.planner.artefact(
-            f"features of {place.id} ({validity})",
-            cells.features,
-            {**self._episode(place), "validity": validity, "skip": skip},
-            labels={"dataset": place.id},
-            context={"folder": os.fspath(place.folder)},
-            heavy=True,
-            read=WHOLE,
-        )
-
-    def annotation(self, place: layout.Place) -> Node:
-        """Artefact: what was annotated of an episode."""
-        return self.planner.artefact(
-            f"annotation of {place.id}",
-            cells.annotation,
-            self._episode(place),
-            labels={"dataset": place.id},
-            context={"folder": os.fspath(place.folder)},
-            read=WHOLE,
-        )
+    def artefacts(self, place: layout.Place, variant: str) -> dict[str, Node]:
+        """Return the artefacts of an episode by role."""
+        name = f"features of {place.id} ({cells.VALIDITY[variant]})"
+        content, skip = self.work.content[place.id], sorted(self.work.skip)
+        return cells.declare_artefacts(self.planner, place, content, variant, skip, name)
 
     def cell(self, name: str, variant: str, task: str) -> Node:
         """Cell: a system on a task."""
         work = self.work
-        needs = {}
-        for place in work.places:
-            needs[f"annotation {place.id}"] = self.annotation(place)
-            needs[f"features {place.id}"] = self.features(place, variant)
+        needs = {
+            f"{role} {place.id}": node for place in work.places for role, node in self.artefacts(place, variant).items()
+        }
         arguments = {
             "system": name,
             "task": task,
@@ -253,9 +233,6 @@ class Nodes:
         return self.planner.cell(
             f"{name} {task} ({variant})", cells.answer, arguments, needs=needs, labels=labels, heavy=heavy
         )
-
-    def _episode(self, place: layout.Place) -> dict[str, Any]:
-        return {"episode": place.id, "content": self.work.content[place.id]}
 
 
 def _assemble(
@@ -288,7 +265,7 @@ def _assemble(
 def _ground(store: Store, work: Work, nodes: Nodes, variant: str) -> Ground:
     recorded, files, coverage = [], {}, {}
     for place in work.places:
-        folders = [store.path(node.key) for node in (nodes.annotation(place), nodes.features(place, variant))]
+        folders = [store.path(node.key) for node in nodes.artefacts(place, variant).values()]
         missing = [path for path in folders if not path.is_dir()]
         if missing:
             raise InputError(f"episode {place.id}: its features could not be computed; see what failed above")

@@ -30,7 +30,7 @@ from gnomon.core import options as opt
 from gnomon.core.errors import InputError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.engine.job import Job, Outcome
-from gnomon.engine.plan import WHOLE, Node, Plan
+from gnomon.engine.plan import Node, Plan
 from gnomon.engine.planner import Planner
 from gnomon.engine.scoring import Chunk, Partials, Scorer, System
 from gnomon.engine.store import Store
@@ -405,22 +405,14 @@ class Episodes:
     @cached_property
     def artefacts(self) -> dict[str, dict[str, Node]]:
         """By episode: its annotation, and the blocks that are targets."""
-        return {name: self._read(place) for name, place in self.places.items()}
-
-    def _read(self, place: layout.Place) -> dict[str, Node]:
-        about = {"episode": place.id, "content": layout.content(place)}
-        artefact = partial(
-            Planner(self.options).artefact,
-            labels={"dataset": place.id},
-            context={"folder": os.fspath(place.folder)},
-            read=WHOLE,
-        )
-        found = {"annotation": artefact(f"annotation of {place.id}", cells.annotation, about)}
-        if self.wanted:
-            skip = [name for name in blocks.NAMES if name not in self.wanted]
-            arguments = {**about, "validity": cells.VALIDITY[self.options.variant], "skip": skip}
-            found["features"] = artefact(f"targets of {place.id}", cells.features, arguments, heavy=True)
-        return found
+        planner, variant = Planner(self.options), self.options.variant
+        skip = [name for name in blocks.NAMES if name not in self.wanted] if self.wanted else None
+        return {
+            name: cells.declare_artefacts(
+                planner, place, layout.content(place), variant, skip, f"targets of {place.id}"
+            )
+            for name, place in self.places.items()
+        }
 
     def ground(self, store: Store) -> Ground:
         """Return what all systems stand on, without the episodes that could not be read; one is held at a time."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import GnomonError, InputError, some
+from gnomon.core.options import split_words
 from gnomon.core.tallies import Array
 from gnomon.engine import begun
 from gnomon.measures import retrieval
@@ -31,7 +32,7 @@ from gnomon.suites.episode.tasks.vocabulary import codes
 
 def expanded(given: Sequence[str]) -> tuple[str, ...]:
     """Return the systems that were asked for by name, each once; ``trivial`` is all baselines."""
-    names = [word for item in given for word in map(str.strip, item.split(",")) if word]
+    names = split_words(given)
     known = (*HEADS, "trivial", *TRIVIAL)
     strange = [name for name in names if name not in known]
     if strange or not names:
@@ -47,12 +48,9 @@ def is_trivial(name: str) -> bool:
 
 def answers(name: str, task: Task) -> bool:
     """Say whether a system answers a task."""
-    return not is_trivial(name) or name in trivial.baselines(task.kind, last=_copies(task))
-
-
-def _copies(task: Task) -> bool:
-    """Say whether there is something that was known last."""
-    return task.kind in ("label", "multilabel") or task.name in (CONTACT, FORECAST)
+    return not is_trivial(name) or name in trivial.baselines(
+        task.kind, last=task.kind in ("label", "multilabel") or task.name in (CONTACT, FORECAST)
+    )
 
 
 def answer(name: str, data: TaskData, seed: int) -> Answers:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from gnomon.core.errors import counted, some
 from gnomon.core.measure import Measure
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, make_cells, text_columns
 from gnomon.intake.limits import RUN
 from gnomon.intake.tables import read_table
 from gnomon.runs import tables as common
@@ -112,10 +112,7 @@ def overlaps(runs: Sequence[Run]) -> Table | None:
             value = found["value"]
             rows.append(
                 {
-                    "task": Cell(task),
-                    "metric": Cell(TASKS[task].metric),
-                    "system": Cell(_name(run)),
-                    "left_out": Cell(found["left_out"]),
+                    **make_cells(task=task, metric=TASKS[task].metric, system=_name(run), left_out=found["left_out"]),
                     "with": Cell(score.value) if score.value is not None else Cell(None, why=score.why),
                     "without": Cell(value) if value is not None else Cell(None, why="nothing is left"),
                 }
@@ -138,9 +135,7 @@ def overlaps(runs: Sequence[Run]) -> Table | None:
 def baselines(runs: Sequence[Run]) -> Table | None:
     """One row per task and baseline that answers it."""
     columns = (
-        Column("task", "task"),
-        Column("metric", "metric"),
-        Column("baseline", "baseline"),
+        *text_columns(task="task", metric="metric", baseline="baseline"),
         Column("n", "n", "count"),
         Column("value", "value", "score", digits=DIGITS),
     )
@@ -152,10 +147,7 @@ def baselines(runs: Sequence[Run]) -> Table | None:
                 continue
             rows.append(
                 {
-                    "task": Cell(task),
-                    "metric": Cell(measure.name.partition("[")[0]),
-                    "baseline": Cell(_name(run)),
-                    "n": Cell(score.n),
+                    **make_cells(task=task, metric=measure.name.partition("[")[0], baseline=_name(run), n=score.n),
                     "value": common.cell(score, measure),
                 }
             )
@@ -170,9 +162,7 @@ def baselines(runs: Sequence[Run]) -> Table | None:
 def details(runs: Sequence[Run]) -> Table | None:
     """One row per task, metric and head."""
     columns = (
-        Column("task", "task"),
-        Column("metric", "metric"),
-        Column("system", "system"),
+        *text_columns(task="task", metric="metric", system="system"),
         Column("n", "n", "count"),
         Column("groups", f"{runs[0].roster.level}s", "count"),
         Column("value", "value", "score", digits=DIGITS),
@@ -265,11 +255,7 @@ def training(runs: Sequence[Run]) -> Table | None:
             if not told:
                 continue
             losses = told.get("losses") or told.get("loss") or []
-            row = {
-                "system": Cell(_name(run)),
-                "task": Cell(task),
-                "rows": Cell(told.get("rows", fact["answered"].get("n_train", 0))),
-            }
+            row = make_cells(system=_name(run), task=task, rows=told.get("rows", fact["answered"].get("n_train", 0)))
             row["parameters"] = Cell(told.get("parameters"))
             row["loss"] = Cell(f"{abs(losses[0]):.3g} to {abs(losses[-1]):.3g}" if losses else "solved exactly")
             rows.append(row)
@@ -340,12 +326,7 @@ def gate_table(run: Run) -> Table:
     from gnomon.suites.episode.gate import conditions, is_open
 
     facts = run.manifest["facts"]
-    columns = (
-        Column("condition", "condition"),
-        Column("needed", "needed"),
-        Column("found", "found"),
-        Column("met", "met"),
-    )
+    columns = text_columns(condition="condition", needed="needed", found="found", met="met")
     rows = tuple(
         {
             "condition": Cell(item["condition"]),

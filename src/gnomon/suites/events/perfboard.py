@@ -56,7 +56,7 @@ from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.numerics import segments as kernel
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
 from gnomon.suites.events.files import TruthCase
-from gnomon.suites.events.times import Stretch, Zone, show
+from gnomon.suites.events.times import Stretch, show
 
 Record = dict[str, Any]
 Clock = Callable[[float], str | float]
@@ -139,7 +139,7 @@ def _results(
 ) -> Iterator[Record]:
     """Give the result of a case and a system for every class, or the one result of all labels pooled."""
     scored = _score(case, returned, classes)
-    clock = _clock(case.zone)
+    clock = float if case.zone.origin is None else cache(lambda seconds: show(seconds, case.zone))
     told = dict(case.fields)  # once, since labels may be decoded whenever they are asked for
     own, found = _by_label(told["labels"], case.stretches, classes), _by_label(returned, returned, classes)
     for index, label in enumerate([None] if classes is None else classes):
@@ -252,8 +252,3 @@ def _share(part: float, whole: float) -> float | None:
 def _detected(stretch: Stretch[float], clock: Clock) -> Record:
     found = {"t1": clock(stretch.start), "t2": clock(stretch.end), "label": stretch.label}
     return found if stretch.score is None else {**found, "score": stretch.score}
-
-
-def _clock(zone: Zone) -> Clock:
-    """Return what writes seconds of a case as its truth writes times."""
-    return float if zone.origin is None else cache(lambda seconds: show(seconds, zone))

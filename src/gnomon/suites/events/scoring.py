@@ -24,7 +24,7 @@ from gnomon.core.measure import Measure
 from gnomon.core.protocol import Protocol
 from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
-from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_shards
 from gnomon.intake import shards
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import check_names, named
@@ -100,17 +100,19 @@ def _find_shards(options: ScoreOptions) -> list[System]:
     (folder,) = options.truth
     truth, meaning = _find_truth(folder)
     suffixes = (frames.SUFFIX,) if meaning else RESULTS
-    beside = shards.others(folder, TRUTHS)
     sources = [named(text) for text in options.predictions]
     check_names([name for name, _ in sources])
-    systems = []
-    for name, path in sources:
-        if not is_folder(path):
-            raise InputError(f"{path}: expected a folder of shards, as the truth {folder} is one")
-        pairs = shards.paired(truth, shards.listed(path, suffixes), path, missing=options.missing, offers=OFFERS)
-        held = [Chunk(*pair, {FRAMES: meaning.record()} if meaning else {}) for pair in pairs]
-        systems.append(System(name, path, held, [*beside, *shards.others(path, suffixes, (frames.NAMES,))]))
-    return systems
+    return pair_shards(
+        folder,
+        truth,
+        ((name, path, path) for name, path in sources),
+        suffixes,
+        given={FRAMES: meaning.record()} if meaning else {},
+        beside=shards.others(folder, TRUTHS),
+        known=(frames.NAMES,),
+        missing=options.missing,
+        offers=OFFERS,
+    )
 
 
 def _find_truth(folder: str) -> tuple[dict[str, Path], frames.Meaning | None]:
@@ -134,7 +136,7 @@ def tally(chunk: Chunk, options: ScoreOptions) -> Part:
     part = tallying.tally_recordings(
         make_roster(content.scored, options.slice),
         content.make_recordings(),
-        tallying.list_variants(options.variant),
+        opt.list_variants(options.variant),
         **chunks.describe_truth(cases),
         background=background,
     )
@@ -211,7 +213,7 @@ def _make_evaluations(
     """Give the evaluation of every asked variant; the content of both sides is left open."""
     ledgers = dict(part.ledgers)
     edges = ledgers.pop(summaries.EDGES, None)
-    for variant in tallying.list_variants(options.variant):
+    for variant in opt.list_variants(options.variant):
         pooled = variant == "published"
         yield Evaluation(
             protocol=_make_protocol(facts, variant, part.roster.level, options),
@@ -233,8 +235,7 @@ def measures(cases: Sequence[files.TruthCase], options: ScoreOptions) -> tuple[M
     content = Content(Truth(cases), chunks.Detections({})).leave_out(options.background)
     facts = chunks.describe_truth(content.cases)
     variants = [
-        _make_protocol(facts, variant, options.group or "", options)
-        for variant in tallying.list_variants(options.variant)
+        _make_protocol(facts, variant, options.group or "", options) for variant in opt.list_variants(options.variant)
     ]
     return tuple({measure.name: measure for one in variants for measure in one.measures}.values())
 

@@ -27,7 +27,6 @@ from gnomon.suites.events import summaries
 from gnomon.suites.events.columns import Columns, Recording
 from gnomon.suites.events.protocol import protocol
 
-VARIANTS = ("published", "strict")
 MOST_EDITED = 100_000
 """Above this many events in one recording there is no edit score, which compares each with every return."""
 COUNTED = ("outside", "all_returns", "lost_returns", "all_events", "lost_events", "lasting_returns", "lasting_events")
@@ -36,11 +35,6 @@ NAMED = ("true", "returned", "background")
 """What names labels, those of all parts together."""
 PUBLISHED = "published_"
 """Before the name of a family whose labels are pooled, in a part."""
-
-
-def list_variants(variant: str) -> tuple[str, ...]:
-    """Return the variants that an option asks for."""
-    return VARIANTS if variant == "both" else (variant,)
 
 
 def tally_recordings(
@@ -77,7 +71,7 @@ def tally_recordings(
         returned = [one.returned.signal(one.case.window, pooled=pooled, scores=ranked) for one in recordings]
         pair, windows = _stretches.together(truth, returned)
         found = segmented(pair, windows)
-        families = _families(variant, longest <= MOST_EDITED)
+        families = by_family(protocol((), variant, "union", (), "recording", edit=longest <= MOST_EDITED).measures)
         rows = _rows(families, truth, returned, tally_cases(pair, windows, found))
         tallies |= {f"{PUBLISHED if pooled else ''}{name}": own for name, own in rows.items()}
         if not pooled:
@@ -138,10 +132,6 @@ def select_variant(part: Part, variant: str) -> dict[str, Tallies]:
         for name, rows in part.tallies.items()
         if name.startswith(PUBLISHED) == pooled
     }
-
-
-def _families(variant: str, edit: bool) -> dict[str, Measure]:
-    return by_family(protocol((), variant, "union", (), "recording", edit=edit).measures)
 
 
 def _rows(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gnomon.core.errors import counted
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, make_cells
 from gnomon.measures._ward import class_seconds, wrong_shares
 from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.measures.recognition import CategoryRate
@@ -66,11 +66,6 @@ def overlap_notes(runs: Sequence[Run]) -> tuple[str, ...]:
     return tuple(f"{', '.join(names)}: {said}" for said, names in systems.items())
 
 
-def _overlap(runs: Sequence[Run]) -> bool:
-    """Say whether classes overlap in a recording of any run."""
-    return any((run.tallies["recognition"].fields["overlap_s"] > 0).any() for run in runs)
-
-
 def others(runs: Sequence[Run]) -> Table | None:
     """Segments, detections and timing, as other tools measure them."""
     known = {measure.name for measure in runs[0].measures}
@@ -108,9 +103,7 @@ def edge_errors(runs: Sequence[Run]) -> Table | None:
         middles = {f"{side}_median": _plain(found[side]["median"], "nothing matched") for side in ("onset", "offset")}
         rows.append(
             {
-                "system": Cell(run.system),
-                "detected": Cell(found["detected"]),
-                "matched": Cell(found["matched"]),
+                **make_cells(system=run.system, detected=found["detected"], matched=found["matched"]),
                 **edges,
                 **middles,
                 **{key: common.cell(score) for key, score in scores.items()},
@@ -133,7 +126,7 @@ def pairs(runs: Sequence[Run]) -> Table | None:
     """
     if runs[0].manifest["protocol"]["variant"] == "published":
         return None
-    overlap = _overlap(runs)
+    overlap = any((run.tallies["recognition"].fields["overlap_s"] > 0).any() for run in runs)
     columns = (
         *_system_column(runs),
         Column("pair", "returned | true"),
@@ -155,12 +148,7 @@ def pairs(runs: Sequence[Run]) -> Table | None:
 def _pair(seconds: float, fp: str, fn: str, whole: float) -> dict[str, Cell]:
     serious = bool({fp, fn} & {"I", "M", "D", "F"})
     kind = ("serious" if serious else "timing") + (", substitution" if "-" not in (fp, fn) else "")
-    return {
-        "pair": Cell(f"{fp} | {fn}"),
-        "seconds": Cell(seconds),
-        "share": Cell(seconds / whole if whole else None),
-        "kind": Cell(kind),
-    }
+    return make_cells(pair=f"{fp} | {fn}", seconds=seconds, share=seconds / whole if whole else None, kind=kind)
 
 
 def confusion(run: Run) -> View | None:
@@ -272,9 +260,7 @@ def _case_rows(run: Run) -> dict[str, dict[str, Cell]]:
     window = tallies.fields["window_s"]
     return {
         case: {
-            "case": Cell(case),
-            "group": Cell(run.roster.groups[i]),
-            "window": Cell(float(window[i])),
+            **make_cells(case=case, group=run.roster.groups[i], window=float(window[i])),
             **{name: Cell(int(events[i, axis.index(name)])) for name in EAD},
             "right": Cell(float(1 - wrong[i])),
         }

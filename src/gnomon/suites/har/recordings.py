@@ -46,8 +46,6 @@ class Manifest:
         Where on the body the sensor is.
     channels
         Text per channel of :data:`CHANNELS`, for models that read them; empty where the channel is absent.
-    gravity
-        Whether the acceleration holds gravity, by variant (``published``, ``strict``).
     labels
         Native code -> label.
     subjects
@@ -56,6 +54,8 @@ class Manifest:
         Name of the group of people, the same for two datasets that were recorded with the same ones.
     licence, citation, source
         What it may be used for, whom to cite, where to obtain it.
+    gravity
+        Whether the acceleration holds gravity, by variant (``published``, ``strict``).
     short
         What becomes of a recording that is shorter than a window: left out, or filled up and masked.
     patch_s
@@ -74,13 +74,13 @@ class Manifest:
     role: Literal["train", "test", "severe"]
     placement: str
     channels: tuple[str, ...]
-    gravity: Mapping[str, Gravity]
     labels: Mapping[str, str]
     subjects: tuple[str, ...]
     people: str
     licence: str
     citation: str
     source: str
+    gravity: Mapping[str, Gravity] = field(default_factory=lambda: {"published": "present", "strict": "present"})
     patch_s: tuple[float, float, float] = (1.0, 1.0, 0.25)
     notes: tuple[str, ...] = ()
     short: Short = "drop"
@@ -99,6 +99,12 @@ class Manifest:
         if self.gravity[variant] == "removed":
             found[:3] = [text and f"{text}, gravity removed" for text in found[:3]]
         return tuple(found)
+
+
+def describe_channels(where: str, *, gyroscope: bool = True) -> tuple[str, ...]:
+    """Return the texts of accelerometer and gyroscope at a place; those of a gyroscope that is absent are empty."""
+    accelerations = (f"Accelerometer {axis}-axis {where}, m/s^2" for axis in "XYZ")
+    return (*accelerations, *(f"Gyroscope {axis}-axis {where}, rad/s" if gyroscope else "" for axis in "XYZ"))
 
 
 @dataclass(frozen=True, eq=False)

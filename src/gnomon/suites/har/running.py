@@ -34,7 +34,7 @@ from gnomon.suites.har import assembling, cells, export, scoring, sources, syste
 from gnomon.suites.har import protocol as rules
 from gnomon.suites.har.counts import TaskCounts
 from gnomon.suites.har.metrics import METRICS, RATES, native
-from gnomon.suites.har.options import VARIANTS, RunOptions
+from gnomon.suites.har.options import RunOptions
 from gnomon.suites.har.predictions import Answers
 from gnomon.suites.har.recordings import MODEL_HZ
 from gnomon.suites.har.reference import CITED, FIGURES, REPORTED_ON, Deviation
@@ -67,7 +67,7 @@ class Work:
     @property
     def variants(self) -> tuple[str, ...]:
         """The variants that were asked for."""
-        return VARIANTS[:2] if self.options.variant == "both" else (self.options.variant,)
+        return opt.list_variants(self.options.variant)
 
     @property
     def main(self) -> list[str]:
@@ -125,7 +125,7 @@ def run(options: RunOptions) -> Job:
 def _resolved(options: RunOptions) -> Work:
     given = _weighted(listed(options.systems), options.weights)
     specs = SYSTEMS.parse(given)
-    metrics = _words(options.tasks)
+    metrics = opt.split_words(options.tasks)
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown or not metrics:
         raise InputError(f"--tasks: no task {some(unknown)}; there are {', '.join(METRICS)}")
@@ -135,7 +135,7 @@ def _resolved(options: RunOptions) -> Work:
         raise InputError(f"--folds {options.folds}: has no effect, since {why}; leave it out")
     if options.windows == "continuous" and options.variant == "strict":
         raise InputError("--windows continuous: strict always cuts so; leave it out, or give --variant published")
-    train, test = sources.locate(options.data_root, _words(options.train), _words(options.test))
+    train, test = sources.locate(options.data_root, opt.split_words(options.train), opt.split_words(options.test))
     kept = _apart(train)
     sides = {"published": tuple(train), "strict": kept}
     dropped = tuple(one.name for one in train if one not in kept)
@@ -158,10 +158,6 @@ def _weighted(specs: Sequence[Spec], weights: Sequence[str]) -> list[Spec]:
             raise InputError(f"--weights {item}: has no effect, since none of {', '.join(WEIGHED[name])} is asked for")
         found = [spec.take(weights=folder) if spec.name in WEIGHED[name] else spec for spec in found]
     return found
-
-
-def _words(given: Sequence[str]) -> list[str]:
-    return [word for item in given for word in map(str.strip, item.split(",")) if word]
 
 
 def _apart(train: Sequence[Located]) -> tuple[Located, ...]:

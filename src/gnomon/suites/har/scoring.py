@@ -25,7 +25,7 @@ from gnomon.core.protocol import Protocol
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
-from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_shards
 from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.tables import SUFFIXES
@@ -82,19 +82,11 @@ def _pair_files(sources: Sequence[Source], options: ScoreOptions) -> list[System
 
 
 def _pair_shards(sources: Sequence[Source], options: ScoreOptions) -> list[System]:
-    truth = shards.listed(options.truth, SUFFIXES)
-    others, found = shards.others(options.truth, SUFFIXES), []
-    for source in sources:
-        if not shards.is_folder(source.content):
-            raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
-        own = shards.listed(source.content, SUFFIXES)
-        pairs = shards.paired(truth, own, source.where, missing=options.missing, offers=OFFERS)
-        found.append((source, pairs, [*others, *shards.others(source.content, SUFFIXES)]))
+    truth, beside = shards.listed(options.truth, SUFFIXES), shards.others(options.truth, SUFFIXES)
+    found = [(source.name, source.where, source.content) for source in sources]
+    paired = pair_shards(options.truth, truth, found, SUFFIXES, beside=beside, missing=options.missing, offers=OFFERS)
     given = survey_truth(truth.values(), options)
-    return [
-        System(source.name, source.where, [Chunk(*pair, given) for pair in pairs], beside)
-        for source, pairs, beside in found
-    ]
+    return [replace(one, chunks=[replace(chunk, given=given) for chunk in one.chunks]) for one in paired]
 
 
 def tally(chunk: Chunk, options: ScoreOptions) -> Part:

@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from gnomon.core.errors import InputError, some
+from gnomon.core.options import split_words
 from gnomon.engine.progress import told
 from gnomon.engine.simulated import Simulation, begin
 from gnomon.suites.har.distributions import DISTRIBUTIONS, Request
@@ -39,7 +40,7 @@ def simulate(options: SimulateOptions) -> list[Path]:
 
 
 def _chosen(given: Collection[str]) -> list[str]:
-    wanted = [word for item in given for word in map(str.strip, item.split(",")) if word]
+    wanted = split_words(given)
     odd = [name for name in wanted if name not in DISTRIBUTIONS]
     if odd:
         raise InputError(f"datasets: no {some(odd)}, expected some of {', '.join(DISTRIBUTIONS)}")

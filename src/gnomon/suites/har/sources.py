@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from gnomon.core.canonical import encode_pretty, fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
-from gnomon.runs.seal import hash_file
+from gnomon.runs.seal import hash_file_once
 from gnomon.suites.har import windows as cutting
 from gnomon.suites.har.datasets import REGISTRY, Dataset, Faults, Found, Place, TableDataset, found, said_skipped
 from gnomon.suites.har.marks import simulated
@@ -134,17 +133,9 @@ def content(dataset: Dataset | TableDataset, place: Place) -> str:
 def _sha(path: Path) -> str:
     """Return the hash of a file, or that it cannot be read: reading the dataset then leaves it out and says why."""
     try:
-        found = path.stat()
-        return _hashed(path, found.st_mtime_ns, found.st_size)
+        return hash_file_once(path)
     except OSError:
         return "unreadable"
-
-
-@cache
-def _hashed(path: Path, *state: int) -> str:
-    """Hash a file once for all cells, and again when it has changed."""
-    del state
-    return hash_file(path)
 
 
 def prepare(asked: Asked, root: str, out: Path) -> None:

@@ -20,7 +20,7 @@ from gnomon.core.measure import Measure
 from gnomon.core.signals import Labels, LabelSets
 from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
-from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
+from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_shards
 from gnomon.intake import shards, tables
 from gnomon.intake.labelled import settle
 from gnomon.intake.shards import is_folder, refuse_folders
@@ -74,15 +74,17 @@ def _score_shards(sources: Sequence[Source], options: ScoreOptions) -> list[Eval
     if coded and (options.slice or options.group or options.separator):
         raise InputError("arrays of codes have no columns: give tables for --slice, --group and --separator")
     given = {"names": codes.read_names(shards.folder_of(options.truth))} if coded else {}
-    others, found = shards.others(options.truth, SUFFIXES, (codes.NAMES,)), []
-    for source in sources:
-        if not is_folder(source.content):
-            raise InputError(f"{source.where}: expected a folder of shards, as the truth {options.truth} is one")
-        own = shards.listed(source.content, SUFFIXES)
-        pairs = shards.paired(truth, own, source.where, missing=options.missing, extra=options.extra)
-        beside = shards.others(source.content, SUFFIXES, (codes.NAMES,))
-        chunks = [Chunk(*pair, given) for pair in pairs]
-        found.append(System(source.name, source.where, chunks, [*others, *beside]))
+    found = pair_shards(
+        options.truth,
+        truth,
+        [(source.name, source.where, source.content) for source in sources],
+        SUFFIXES,
+        given=given,
+        beside=shards.others(options.truth, SUFFIXES, (codes.NAMES,)),
+        known=(codes.NAMES,),
+        missing=options.missing,
+        extra=options.extra,
+    )
     return SCORER.score(found, options, threaded=coded)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from gnomon.core.errors import InputError
+from gnomon.core.options import list_variants
 from gnomon.suites.skeleton.fusion import Weighing
 from gnomon.suites.skeleton.options import ScoreOptions
 
@@ -113,9 +114,8 @@ class Arm:
 
 def list_arms(options: ScoreOptions) -> list[Arm]:
     """Return every asked variant and arm."""
-    variants = ("published", "strict") if options.variant == "both" else (options.variant,)
     chosen: list[tuple[str, str, Settings]] = []
-    for variant in variants:
+    for variant in list_variants(options.variant):
         base = resolve_settings(options, variant)
         own = vary_settings(base, options.target_modality.lower()) if options.ablation else {"": base}
         chosen += [(variant, name, each) for name, each in own.items()]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gnomon.core.table import Cell, Column, Table, View
+from gnomon.core.table import Cell, Column, Table, View, make_cells
 from gnomon.measures.pose import PERCENTILES
 from gnomon.measures.skeletons import JointMPJPE
 from gnomon.runs import tables as common
@@ -86,9 +86,7 @@ def samples(runs: Sequence[Run]) -> Table:
     for run in runs:
         found = _samples(run)
         dropped = {reason: Cell(found["dropped"].get(reason, 0)) for reason in reasons}
-        rows.append(
-            {"system": Cell(run.system), "total": Cell(found["total"]), "valid": Cell(found["valid"]), **dropped}
-        )
+        rows.append({**make_cells(system=run.system, total=found["total"], valid=found["valid"]), **dropped})
     return Table("samples", "skeleton: samples", columns, tuple(rows))
 
 
@@ -141,9 +139,7 @@ def cameras(runs: Sequence[Run]) -> Table:
             turn = found["rotation_deg"]
             rows.append(
                 {
-                    "system": Cell(run.system),
-                    "modality": Cell(modality),
-                    "n": Cell(found["n"]),
+                    **make_cells(system=run.system, modality=modality, n=found["n"]),
                     "rotation": Cell(turn["mean"], why=why if turn["mean"] is None else ""),
                     "rotation_median": Cell(turn["median"], why=why if turn["median"] is None else ""),
                     "translation": _mm(found["translation_m"]["mean"], why),

@@ -72,11 +72,6 @@ class Detection:
             labels.flags.writeable = False
         boxes.flags.writeable = scores.flags.writeable = False
 
-    @property
-    def total_s(self) -> float:
-        """Wall time of all stages."""
-        return math.fsum(self.seconds.values())
-
 
 class Parameters:
     """Base of built-in systems: every field is a number that is finite and not negative, or a switch."""

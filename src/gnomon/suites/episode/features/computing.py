@@ -3,12 +3,23 @@
 A block whose stream is missing, damaged or left out on purpose is zeros with coverage 0, and ``facts.json`` says why;
 the vector always has its full length. Audio is looked for and never read: its presence is recorded, and that it is not
 part of the vector.
+
+Blocks that are the same in all windows of an episode: the map of the place, and the calibration.
+
+Point cloud
+    Points that are not finite are left out, then those farther from the middle (the median of x, y and z) than 95 % of
+    them. Of the rest: the 7 statistics of x, y and z in the order of the file, and the logarithm of 1 + their number.
+    The last three statistics depend on that order and mean little; they are kept as published. The map is made from the
+    whole episode, so every window knows of places that come later.
+Calibration
+    All numbers of the calibration, by sorted path, row by row. Another count than 117 gives no block at all, since
+    numbers would be in the wrong places.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,9 +33,9 @@ from gnomon.core.tallies import Array
 from gnomon.engine import begun
 from gnomon.intake.faults import guarded
 from gnomon.suites.episode import videos
-from gnomon.suites.episode.features import sources, statics
+from gnomon.suites.episode.features import sources
 from gnomon.suites.episode.features.blocks import BLOCKS, LENGTH, NAMES, VIDEOS, Block, manifest, spans
-from gnomon.suites.episode.features.statistics import Rolling, Validity, single
+from gnomon.suites.episode.features.statistics import Rolling, Validity, plain_seven, single
 from gnomon.suites.episode.features.stored import COVERAGE, FACTS, MANIFEST, VALUES, WINDOWS, Features, blank
 from gnomon.suites.episode.features.windows import starts, window_table, write_windows
 
@@ -144,9 +155,9 @@ class _Work:
         """Fill in a block that is the same in all windows, and return why some of it is missing."""
         try:
             if block.name == "calibration":
-                numbers, share, why = statics.calibration_numbers(self.episode.calibration())
+                numbers, share, why = calibration_numbers(self.episode.calibration())
             else:
-                numbers, share, why = statics.cloud_numbers(self.episode.point_cloud())
+                numbers, share, why = cloud_numbers(self.episode.point_cloud())
         except InputError as error:
             return [str(error)]
         values[:], coverage[:] = single(numbers), share
@@ -215,3 +226,30 @@ def _skipped(names: Collection[str]) -> frozenset[str]:
     if unknown:
         raise InputError(f"features: no block or stream {some(unknown)} to leave out; there are {', '.join(NAMES)}")
     return frozenset(names)
+
+
+FAR = 95.0
+"""Percentile of the distance from the middle up to which points are kept."""
+_DIM = {block.name: block.dim for block in BLOCKS}
+
+
+def cloud_numbers(points: Array) -> tuple[Array, float, str]:
+    """Return 22 numbers of points ``(m, 3)``, the share that could be read, and why not all."""
+    finite = points[np.isfinite(points).all(axis=1)].astype(np.float64)
+    if not len(finite):
+        return np.zeros(_DIM["slam_point_cloud"]), 0.0, f"none of {len(points)} points is finite"
+    away = np.sqrt(np.square(finite - np.median(finite, axis=0)).sum(axis=1))
+    near = finite[away <= np.percentile(away, FAR)]
+    return np.append(plain_seven(near), np.log1p(len(near))), 1.0, ""
+
+
+def calibration_numbers(leaves: Mapping[str, Array]) -> tuple[Array, float, str]:
+    """Return 117 numbers of calibration, the share that could be read, and why not all."""
+    wanted = _DIM["calibration"]
+    parts = [np.asarray(leaves[name], dtype=np.float64).reshape(-1) for name in sorted(leaves)]
+    numbers = np.concatenate([np.empty(0), *parts])
+    if len(numbers) != wanted:
+        return np.zeros(wanted), 0.0, f"{len(numbers)} numbers in {len(leaves)} datasets, expected {wanted}"
+    finite = np.isfinite(numbers)
+    why = "" if finite.all() else f"{wanted - int(finite.sum())} of {wanted} numbers are not finite"
+    return np.where(finite, numbers, 0.0), float(finite.mean()), why

@@ -1,4 +1,4 @@
-"""What can be reached at best, and what chance reaches: no figure can be judged without both.
+"""What can be reached at best: no figure can be judged without it.
 
 Codes
     Nobody answers with a class that was never trained on. The best answers are right wherever the class was seen; the
@@ -7,20 +7,10 @@ Codes
     truth (``present``) or of truth and answers (``union``) follows from these answers, and no others have more.
 Sets
     The best answers are the true labels that were trained on.
-Retrieval
-    Queries that are equal have the same order of candidates, and each of them finds another one right: the g right ones
-    can do no better than take the first g places. So the mean over equal queries of 1 / rank is at most
-    ``(1 + 1/2 + ... + 1/g) / g``, and the share of hits among the first k at most ``min(g, k) / g``. An oracle, whose
-    candidates are the truth itself, reaches this on average over the order of its ties; ``mrr_mid_rank`` takes the
-    mean rank of a tie instead, ``2 / (g + 1)``, as is also done. Queries without length (all zeros) have the same
-    cosine with everything, so all candidates tie.
-Chance
-    Every order of n candidates has the same probability: 1 / rank is on average ``(1 + 1/2 + ... + 1/n) / n``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -105,55 +95,3 @@ def of_sets(truth: Array, seen: Array) -> dict[str, Any]:
         "unseen_classes": np.flatnonzero(there & ~reached).tolist(),
         "undefined": {} if all_of_them else {"micro_f1": why, "macro_f1_present": why},
     }
-
-
-def of_retrieval(queries: Array, ks: Sequence[int] = (1, 5, 10)) -> dict[str, Any]:
-    """Return what retrieval can reach at best with queries ``(n, d)``, each of which has one candidate of its own.
-
-    Returns
-    -------
-    dict
-        ``mrr``, ``mrr_mid_rank``, ``top_k`` by k; ``n``, and how many queries are ``distinct``.
-
-    >>> best = of_retrieval(np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]))
-    >>> round(best["mrr"], 3), round(best["mrr_mid_rank"], 3), round(best["top_k"][1], 3), best["distinct"]
-    (0.833, 0.778, 0.667, 2)
-    """
-    found, _ = given.vectors(queries)
-    n = len(found)
-    if not n:
-        raise InputError("ceiling: got no queries; the part that is tested is empty")
-    plain = np.ascontiguousarray(found + 0.0)  # turns negative zeros into zeros, whose bytes differ
-    _, groups = np.unique(plain.view(f"V{plain.itemsize * plain.shape[1]}")[:, 0], return_inverse=True)
-    sizes = np.bincount(groups)
-    empty = ~plain.any(axis=1)
-    ties = np.where(empty, n, sizes[groups])
-    return {
-        "mrr": float(np.mean(_harmonic(n)[ties] / ties)),
-        "mrr_mid_rank": float(np.mean(2.0 / (ties + 1.0))),
-        "top_k": {k: float(np.mean(np.minimum(ties, k) / ties)) for k in ks},
-        "n": n,
-        "distinct": len(sizes),
-    }
-
-
-def chance(n: int, ks: Sequence[int] = (1, 5, 10)) -> dict[str, Any]:
-    """Return what retrieval among n candidates, one of them right, reaches by chance.
-
-    >>> found = chance(348)
-    >>> round(found["mrr"], 4), round(found["top_k"][5], 4), found["median_rank"]
-    (0.0185, 0.0144, 174.5)
-    """
-    if n < 1:
-        raise InputError(f"chance: expected at least one candidate, but got {n}")
-    return {
-        "mrr": float(_harmonic(n)[n] / n),
-        "top_k": {k: min(k, n) / n for k in ks},
-        "median_rank": (n + 1) / 2,
-        "n": n,
-    }
-
-
-def _harmonic(n: int) -> Array:
-    """Return the sums 1 + 1/2 + ... + 1/g for g up to n."""
-    return np.concatenate([[0.0], np.cumsum(1.0 / np.arange(1, n + 1))])

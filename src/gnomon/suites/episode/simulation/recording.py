@@ -1,10 +1,18 @@
-"""One episode from its seed to its files."""
+"""One episode from its seed to its files.
+
+What is missing now and then: hands that are not found, lost poses, and depth and inertial samples that drop out.
+
+The annotation file: every dataset of the published layout, with its types, and the mark that it is simulated.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +26,9 @@ from gnomon.simulation.curves import wander
 from gnomon.simulation.gait import Feet
 from gnomon.simulation.rays import Hits
 from gnomon.suites.episode.layout import ANNOTATION
-from gnomon.suites.episode.simulation import (
-    acting,
-    captioning,
-    posing,
-    rig,
-    route,
-    scene,
-    script,
-    sensing,
-    storing,
-)
-from gnomon.suites.episode.simulation import gaps as missing
+from gnomon.suites.episode.simulation import acting, captioning, posing, rig, route, scene, script, sensing
+from gnomon.suites.episode.simulation.extras import needed
 from gnomon.suites.episode.simulation.filming import Film
-from gnomon.suites.episode.simulation.gaps import Gaps
 from gnomon.suites.episode.simulation.kitchen import kitchen
 from gnomon.suites.episode.simulation.people import Person, draw_person
 from gnomon.suites.episode.simulation.picturing import (
@@ -44,7 +41,7 @@ from gnomon.suites.episode.simulation.picturing import (
     video_cameras,
 )
 from gnomon.suites.episode.simulation.posing import Posed
-from gnomon.suites.episode.simulation.rig import Rig
+from gnomon.suites.episode.simulation.rig import DEPTH_SIZE, Rig, inverse
 from gnomon.suites.episode.simulation.scene import Scene
 from gnomon.suites.episode.simulation.script import Script
 from gnomon.suites.episode.simulation.sensing import FPS, Poses
@@ -103,9 +100,9 @@ def act_out(request: Request) -> Take:
     headset = rig.rig(request.stream("headset"))
     poses = sensing.follow(posed, headset, seconds, request.stream("world"))
     seen = scene.scene(play, room, posed, stand, wanted, seconds)
-    lost = missing.none(request.frames)
+    lost = none(request.frames)
     if request.gaps:
-        lost = missing.gaps(request.stream("gaps"), request.frames, float(seconds[-1]))
+        lost = gaps(request.stream("gaps"), request.frames, float(seconds[-1]))
     return Take(who, play, feet, posed, headset, times_ns, poses, wanted.touch, seen, lost)
 
 
@@ -123,7 +120,7 @@ def record(folder: Path, request: Request) -> Iterator[int]:
             shape = camera.rays.shape
             film[name] = stack.enter_context(Film(folder / f"{name}.mp4", (shape[1], shape[0]), heard))
         attributes = {"by": "gnomon simulate episode", "seed": request.seed, "episode": request.number}
-        file = stack.enter_context(storing.created(folder / ANNOTATION, request.frames, attributes))
+        file = stack.enter_context(created(folder / ANNOTATION, request.frames, attributes))
         file.write(datasets(request, take))
         for frame in range(request.frames + 1):
             at = take.poses.in_room(frame)
@@ -173,8 +170,8 @@ def datasets(request: Request, take: Take) -> dict[str, Any]:
     count = request.frames
     names = [str(time) for time in take.times_ns[:count].tolist()]
     video = {"video_height": request.height, "full_stereo": rig.STEREO, "full_fisheye": rig.FISHEYE}
-    found: dict[str, Any] = storing.calibration(take.headset)
-    found |= storing.metadata(take.who.height, request.number, video)
+    found: dict[str, Any] = calibration(take.headset)
+    found |= metadata(take.who.height, request.number, video)
     found |= _slam(request, take, names) | _imu(request, take) | _body(request, take)
     for side in (0, 1):
         found |= _hand(request, take, side)
@@ -256,3 +253,123 @@ def _quaternions(turns: Array) -> Array:
     """Return quaternions (w first, not negative) of turns ``(..., 3, 3)``."""
     found = Rotation.from_matrix(turns.reshape(-1, 3, 3)).as_quat(canonical=True, scalar_first=True)
     return np.asarray(found.reshape(*turns.shape[:-2], 4))
+
+
+LEAST = 60
+"""Frames below which an episode loses hands only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Gaps:
+    """What is missing, by frame.
+
+    Attributes
+    ----------
+    hands
+        ``(N, 2)``: hands that were in sight but not found.
+    poses, depth
+        ``(N,)``.
+    imu
+        First and last second without inertial samples; both 0 where none are missing.
+    """
+
+    hands: Array
+    poses: Array
+    depth: Array
+    imu: tuple[float, float]
+
+
+def gaps(rng: np.random.Generator, frames: int, seconds: float) -> Gaps:
+    """Draw what is missing from an episode."""
+    hands = np.stack([_runs(rng, frames, max(1, frames // 120), 12) for _ in range(2)], axis=1)
+    if frames < LEAST:
+        return Gaps(hands, np.zeros(frames, dtype=np.bool_), np.zeros(frames, dtype=np.bool_), (0.0, 0.0))
+    poses, depth = _runs(rng, frames, max(1, frames // 400), 4), _runs(rng, frames, max(1, frames // 300), 3)
+    start = float(rng.uniform(0.2, 0.8)) * seconds
+    return Gaps(hands, poses, depth, (start, start + float(rng.uniform(0.2, 0.5))))
+
+
+def none(frames: int) -> Gaps:
+    """Return that nothing is missing."""
+    nothing = np.zeros(frames, dtype=np.bool_)
+    return Gaps(np.zeros((frames, 2), dtype=np.bool_), nothing, nothing, (0.0, 0.0))
+
+
+def _runs(rng: np.random.Generator, frames: int, count: int, longest: int) -> Array:
+    """Return a mask of frames with so many runs, none of them at the first frame."""
+    found = np.zeros(frames, dtype=np.bool_)
+    for start in rng.integers(1, frames, count).tolist():
+        found[start : start + int(rng.integers(1, longest + 1))] = True
+    return found
+
+
+SIMULATED = "simulated"
+"""Attribute of the file: it is no recording."""
+
+
+@contextmanager
+def created(path: Path, frames: int, attributes: Mapping[str, Any]) -> Iterator[AnnotationFile]:
+    """Create an annotation file, which is closed at the end of the block."""
+    h5py = needed("h5py")
+    with h5py.File(os.fspath(path), "w") as file:
+        file.attrs[SIMULATED] = True
+        for name, value in attributes.items():
+            file.attrs[name] = value
+        yield AnnotationFile(h5py, file, frames)
+
+
+class AnnotationFile:
+    """An annotation file in the making."""
+
+    def __init__(self, h5py: Any, file: Any, frames: int) -> None:
+        self._text = h5py.string_dtype("ascii")
+        self._file = file
+        square = (frames, DEPTH_SIZE, DEPTH_SIZE)
+        pack = {"chunks": (1, *square[1:]), "compression": "gzip", "compression_opts": 1}
+        self._depth = file.create_dataset("depth/depth", square, np.float32, **pack)
+        self._confidence = file.create_dataset("depth/confidence", square, np.uint8, **pack)
+
+    def write(self, values: Mapping[str, Any]) -> None:
+        """Write datasets by path: arrays packed, texts and numbers as they are."""
+        for path, value in values.items():
+            if isinstance(value, str | bytes):
+                self._file.create_dataset(path, data=value, dtype=self._text)
+            elif np.ndim(value) == 0:
+                self._file.create_dataset(path, data=np.float64(value))
+            else:
+                self._file.create_dataset(path, data=value, chunks=value.shape, compression="gzip")
+
+    def write_depth(self, frame: int, depth: Array, confidence: Array) -> None:
+        """Write the depth map of one frame."""
+        self._depth[frame], self._confidence[frame] = depth, confidence
+
+
+def calibration(headset: Rig) -> dict[str, Any]:
+    """Return the datasets of the calibration."""
+    found: dict[str, Any] = {
+        "calibration/cam01/K": headset.stereo,
+        "calibration/cam01/T_c0_b": headset.left_from_body,
+        "calibration/cam01/baseline": headset.baseline,
+    }
+    before = np.eye(4)
+    for k, (lens_k, lens_d, from_body) in enumerate(headset.fisheye):
+        path = f"calibration/cam{k}"
+        found |= {f"{path}/K": lens_k, f"{path}/D": lens_d}
+        found |= {f"{path}/camera_model": "pinhole", f"{path}/distortion_model": "equidistant"}
+        found[f"{path}/T_c_b" if k == 0 else f"{path}/T_cn_cnm1"] = from_body @ before
+        before = inverse(from_body)
+    return found
+
+
+def metadata(height: float, number: int, video: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the datasets of the metadata, all of them made up."""
+    made = datetime(2000, 1, 1, tzinfo=UTC) + timedelta(days=number)
+    report = {"generated_at": made.isoformat(), "recordings": [], "root": SIMULATED}
+    return {
+        "metadata/body_height": round(height, 2),
+        "metadata/device_id": f"{SIMULATED}-{number:04d}",
+        "metadata/device_version": SIMULATED,
+        "metadata/health_report": json.dumps(report, indent=2),
+        "metadata/other": json.dumps({SIMULATED: True, **video}),
+        "metadata/time_created": made.isoformat(),
+    }

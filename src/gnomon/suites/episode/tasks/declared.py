@@ -94,15 +94,15 @@ class Task:
 
     name: str
     family: str
-    unit: str
     kind: Kind
-    inputs: Reads
     target: str
-    metric: str
-    direction: Literal["up", "down"]
-    also: tuple[str, ...]
     published: Mapping[str, float]
-    published_n: tuple[int, int]
+    published_n: tuple[int, int] = (813, 348)
+    unit: str = "window"
+    inputs: Reads = "all"
+    metric: str = "macro_f1"
+    direction: Literal["up", "down"] = "up"
+    also: tuple[str, ...] = ("accuracy",)
     classes: tuple[str, ...] = ()
     target_blocks: tuple[str, ...] = ()
     horizon: int = 0
@@ -114,70 +114,46 @@ def _heads(minimal: float, neural: float) -> Mapping[str, float]:
     return MappingProxyType({"minimal": minimal, "neural": neural})
 
 
-_CLASSES = ("accuracy",)
 _RANKS = ("top1_accuracy", "top5_accuracy", "top10_accuracy", "median_rank")
 _ALL = (
     Task(
         name="timeline_action",
         family="classification",
-        unit="window",
         kind="label",
-        inputs="all",
         target="most common action of the window",
-        metric="macro_f1",
-        direction="up",
-        also=_CLASSES,
         published=_heads(0.0500, 0.0263),
         published_n=(801, 343),
     ),
     Task(
         name="timeline_subtask",
         family="classification",
-        unit="window",
         kind="label",
-        inputs="all",
         target="most common sub-task of the window",
-        metric="macro_f1",
-        direction="up",
-        also=_CLASSES,
         published=_heads(0.0495, 0.0175),
         published_n=(803, 344),
     ),
     Task(
         name="transition_detection",
         family="temporal diagnostic",
-        unit="window",
         kind="binary",
-        inputs="all",
         target="any change of action within 10 frames of the centre",
-        metric="macro_f1",
-        direction="up",
         also=("boundary_f1", "accuracy"),
         published=_heads(0.6552, 0.6485),
-        published_n=(813, 348),
         classes=("steady", "boundary"),
         tolerance=10,
     ),
     Task(
         name="next_action",
         family="short-horizon prediction",
-        unit="window",
         kind="label",
-        inputs="all",
         target="action 20 frames after the end of the window",
-        metric="macro_f1",
-        direction="up",
-        also=_CLASSES,
         published=_heads(0.0593, 0.0235),
-        published_n=(813, 348),
         horizon=20,
     ),
     Task(
         name="hand_trajectory_forecast",
         family="trajectory regression",
-        unit="window",
         kind="vector",
-        inputs="all",
         target="42 hand joints relative to the body root in each of the next 10 frames",
         metric="mpjpe",
         direction="down",
@@ -189,29 +165,21 @@ _ALL = (
     Task(
         name="contact_prediction",
         family="binary classification",
-        unit="window",
         kind="binary",
         inputs="all but contacts and caption",
         target="any body contact in the window",
-        metric="macro_f1",
-        direction="up",
-        also=_CLASSES,
         published=_heads(1.0, 1.0),
-        published_n=(813, 348),
         classes=("no contact", "contact"),
     ),
     Task(
         name="object_relevance",
         family="multi-label classification",
-        unit="window",
         kind="multilabel",
         inputs="all but caption",
         target="objects named in the window",
         metric="micro_f1",
-        direction="up",
         also=("macro_f1", "exact_match"),
         published=_heads(0.1839, 0.1798),
-        published_n=(813, 348),
     ),
     Task(
         name="caption_grounding",
@@ -221,10 +189,8 @@ _ALL = (
         inputs="all but caption",
         target="caption text of the window; the true text is the query, projected test windows are the candidates",
         metric="mrr",
-        direction="up",
         also=_RANKS,
         published=_heads(0.0172, 0.0178),
-        published_n=(813, 348),
         target_blocks=(CAPTION,),
     ),
     Task(
@@ -235,24 +201,19 @@ _ALL = (
         inputs="motion",
         target="depth and video of the window; the prediction is the query, true test windows are the candidates",
         metric="top5_accuracy",
-        direction="up",
         also=("mrr", "top1_accuracy", "top10_accuracy", "median_rank"),
         published=_heads(0.3764, 0.2155),
-        published_n=(813, 348),
         target_blocks=VISUAL,
     ),
     Task(
         name="modality_reconstruction",
         family="cross-modal regression",
-        unit="window",
         kind="vector",
         inputs="motion",
         target="depth and video features of the window",
         metric="r2",
-        direction="up",
         also=("mae",),
         published=_heads(-0.0160, -0.0102),
-        published_n=(813, 348),
         target_blocks=VISUAL,
     ),
     Task(
@@ -260,11 +221,8 @@ _ALL = (
         family="pairwise diagnostic",
         unit="adjacent pair",
         kind="pair",
-        inputs="all",
         target="whether two adjacent windows are in their order",
         metric="f1",
-        direction="up",
-        also=_CLASSES,
         published=_heads(0.5487, 0.8718),
         published_n=(1624, 696),
         classes=("reversed", "forward"),
@@ -278,8 +236,6 @@ _ALL = (
         inputs="motion and visual",
         target="whether motion and what was seen are of one window, or 8 windows apart",
         metric="f1",
-        direction="up",
-        also=_CLASSES,
         published=_heads(0.4866, 0.7335),
         published_n=(1614, 692),
         classes=("shifted", "aligned"),

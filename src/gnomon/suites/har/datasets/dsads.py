@@ -20,7 +20,7 @@ from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 HZ = 25.0
 ROWS = 125
@@ -38,11 +38,7 @@ MANIFEST = Manifest(
     text_hz=HZ,
     role="train",
     placement="torso",
-    channels=(
-        *(f"Accelerometer {axis}-axis on the torso, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis on the torso, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("on the torso"),
     labels={f"a{k:02d}": label for k, label in enumerate(_LABELS.split(), start=1)},
     subjects=tuple(f"p{k}" for k in range(1, 9)),
     people="dsads",

@@ -24,7 +24,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults, G
 from gnomon.suites.har.datasets.counting import first
 from gnomon.suites.har.datasets.headed import bounded, line_of
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 HZ = 50.0
 LAYOUT = Layout("fff", separator=" ")
@@ -42,11 +42,7 @@ MANIFEST = Manifest(
     text_hz=HZ,
     role="train",
     placement="waist",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone at the waist, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone at the waist, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("of a phone at the waist"),
     labels={str(k): label for k, label in enumerate(_LABELS.split(), start=1)},
     subjects=tuple(str(k) for k in range(1, 31)),
     people="uci_har",

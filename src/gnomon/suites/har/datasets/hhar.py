@@ -39,7 +39,7 @@ from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import Piece, together, turning
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.datasets.tails import Run, blocks, runs
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 COLUMNS = ("Index", "Arrival_Time", "Creation_Time", "x", "y", "z", "User", "Model", "Device", "gt")
 """The header of both files."""
@@ -57,11 +57,7 @@ MANIFEST = Manifest(
     text_hz=50.0,
     role="train",
     placement="waist",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone at the waist, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone at the waist, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("of a phone at the waist"),
     labels={
         "bike": "cycling",
         "sit": "sitting",

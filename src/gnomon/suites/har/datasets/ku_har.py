@@ -29,7 +29,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import together, turning
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 LAYOUT = Layout("ffffffff", missing=True)
 PEOPLE = 89
@@ -53,10 +53,7 @@ MANIFEST = Manifest(
     text_hz=100.0,
     role="train",
     placement="waist bag",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone in a bag at the waist, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone in a bag at the waist, rad/s" for axis in "XYZ"),
-    ),
+    channels=describe_channels("of a phone in a bag at the waist"),
     gravity={"published": "removed", "strict": "removed"},
     labels={str(k): label for k, label in enumerate(_LABELS.split())},
     subjects=(*(str(k) for k in range(1001, 1091)), "1101"),

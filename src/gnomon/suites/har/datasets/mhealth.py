@@ -24,7 +24,7 @@ from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 HZ = 50.0
 LAYOUTS = {
@@ -47,11 +47,7 @@ MANIFEST = Manifest(
     role="train",
     placement="right lower arm",
     placements=PLACEMENTS,
-    channels=(
-        *(f"Accelerometer {axis}-axis on the right lower arm, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis on the right lower arm, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("on the right lower arm"),
     labels={str(k): label for k, label in enumerate(_LABELS.split(), start=1)},
     subjects=tuple(f"subject{k}" for k in range(1, 11)),
     people="mhealth",

@@ -31,7 +31,7 @@ from gnomon.suites.har.datasets.base import Cohort, Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded, columns
 from gnomon.suites.har.datasets.joining import Joined, together, turning, unbroken
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import CHANNELS, Manifest, Recording
+from gnomon.suites.har.recordings import CHANNELS, Manifest, Recording, describe_channels
 
 MEMBER = re.compile(
     r"(?<![^/])(?:sub(?P<folder>\d+)/(?:ADL|FALLS)/|(?P<raw>Annotated|Raw)[ _]Data/)?(?P<code>[A-Z]{3})/(?P=code)_"
@@ -49,11 +49,7 @@ MANIFEST = Manifest(
     text_hz=50.0,
     role="test",
     placement="trouser pocket",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone in the trouser pocket, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone in the trouser pocket, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("of a phone in the trouser pocket"),
     labels={
         "STD": "standing",
         "WAL": "walking",

@@ -20,7 +20,7 @@ from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults, G
 from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 HZ = 50.0
 COLUMNS = (
@@ -37,10 +37,7 @@ MANIFEST = Manifest(
     text_hz=HZ,
     role="test",
     placement="front trouser pocket",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone in the front trouser pocket, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone in the front trouser pocket, rad/s" for axis in "XYZ"),
-    ),
+    channels=describe_channels("of a phone in the front trouser pocket"),
     gravity={"published": "removed", "strict": "present"},
     labels={
         "dws": "walking_downstairs",

@@ -27,7 +27,7 @@ from gnomon.suites.har.datasets.joining import SHORTEST_S
 from gnomon.suites.har.datasets.places import Files
 from gnomon.suites.har.datasets.stamps import rate_of, repair
 from gnomon.suites.har.datasets.tails import blocks
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 GAP_S = 0.1
 """Seconds between two samples that are still bridged."""
@@ -41,11 +41,7 @@ MANIFEST = Manifest(
     text_hz=100.0,
     role="train",
     placement="hand",
-    channels=(
-        *(f"Accelerometer {axis}-axis on the wrist of the dominant arm, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis on the wrist of the dominant arm, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("on the wrist of the dominant arm"),
     labels={
         "1": "lying",
         "2": "sitting",

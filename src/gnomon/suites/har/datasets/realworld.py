@@ -28,7 +28,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded, columns
 from gnomon.suites.har.datasets.joining import together, turning
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 PLACEMENT = "waist"
 COLUMNS = {"attr_time": "f", "attr_x": "f", "attr_y": "f", "attr_z": "f"}
@@ -50,11 +50,7 @@ MANIFEST = Manifest(
     text_hz=50.0,
     role="test",
     placement=PLACEMENT,
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone at the waist, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone at the waist, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("of a phone at the waist"),
     labels={
         "climbingdown": "stairs_down",
         "climbingup": "stairs_up",

@@ -33,7 +33,7 @@ from gnomon.intake.faults import reason, shown
 from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.headed import header
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import LARGEST, Manifest, Recording
+from gnomon.suites.har.recordings import LARGEST, Manifest, Recording, describe_channels
 
 HZ = 20.0
 POSITION = "wrist"
@@ -59,10 +59,7 @@ MANIFEST = Manifest(
     text_hz=HZ,
     role="train",
     placement="wrist",
-    channels=(
-        *(f"Accelerometer {axis}-axis on the wrist, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis on the wrist, rad/s" for axis in "XYZ"),
-    ),
+    channels=describe_channels("on the wrist"),
     gravity={"published": "removed", "strict": "removed"},
     labels={
         "Adductor": "adductor_machine",

@@ -28,7 +28,7 @@ from gnomon.intake.numbers import Layout, parse
 from gnomon.suites.har.datasets.base import Dataset, Faults, G
 from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 HZ = 50.0
 STEPS = 128
@@ -52,10 +52,7 @@ MANIFEST = Manifest(
     text_hz=HZ,
     role="train",
     placement="waist",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone at the waist, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone at the waist, rad/s" for axis in "XYZ"),
-    ),
+    channels=describe_channels("of a phone at the waist"),
     gravity={"published": "removed", "strict": "present"},
     labels={
         "1": "walking",

@@ -23,7 +23,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.matlab import Cells, Value
 from gnomon.suites.har.datasets.matlab import read as read_matlab
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import LARGEST, Manifest, Recording
+from gnomon.suites.har.recordings import LARGEST, Manifest, Recording, describe_channels
 
 HZ = 50.0
 STEPS = 151
@@ -45,11 +45,7 @@ MANIFEST = Manifest(
     text_hz=HZ,
     role="train",
     placement="trouser pocket",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone in the trouser pocket, m/s^2" for axis in "XYZ"),
-        *("" for _ in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("of a phone in the trouser pocket", gyroscope=False),
     labels={str(k): label for k, label in enumerate(_LABELS.split(), start=1)},
     subjects=tuple(str(k) for k in range(1, 31)),
     people="unimib",

@@ -44,7 +44,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults, G
 from gnomon.suites.har.datasets.headed import bounded, columns, header
 from gnomon.suites.har.datasets.joining import unbroken
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 from gnomon.suites.har.vocabulary import TEST_LABELS
 
 HZ = 100.0
@@ -70,11 +70,7 @@ MANIFEST = Manifest(
     text_hz=50.0,
     role="severe",
     placement="hip",
-    channels=(
-        *(f"Accelerometer {axis}-axis at the hip, in the trousers, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis at the hip, in the trousers, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("at the hip, in the trousers"),
     labels={str(k): label for k, label in enumerate(_LABELS.split(), start=1)},
     subjects=tuple(f"user_{k}" for k in range(1, 14)),
     people="vtt_coniot",

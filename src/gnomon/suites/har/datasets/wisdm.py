@@ -22,7 +22,7 @@ from gnomon.suites.har.datasets.base import Dataset, Faults
 from gnomon.suites.har.datasets.headed import bounded
 from gnomon.suites.har.datasets.joining import Piece, together, turning
 from gnomon.suites.har.datasets.places import Files
-from gnomon.suites.har.recordings import Manifest, Recording
+from gnomon.suites.har.recordings import Manifest, Recording, describe_channels
 
 LAYOUT = Layout("isifff", end=";")
 MEMBER = re.compile(r"(?<![^/])raw/phone/(?P<sensor>accel|gyro)/data_(?P<subject>\d+)_(?P=sensor)_phone\.txt$")
@@ -32,11 +32,7 @@ MANIFEST = Manifest(
     text_hz=20.0,
     role="train",
     placement="trouser pocket",
-    channels=(
-        *(f"Accelerometer {axis}-axis of a phone in the trouser pocket, m/s^2" for axis in "XYZ"),
-        *(f"Gyroscope {axis}-axis of a phone in the trouser pocket, rad/s" for axis in "XYZ"),
-    ),
-    gravity={"published": "present", "strict": "present"},
+    channels=describe_channels("of a phone in the trouser pocket"),
     labels={
         "A": "walking",
         "B": "jogging",

@@ -107,7 +107,7 @@ def occasions(act: Act, every: float = EVERY_S) -> list[float]:
 def transition(act: Act, label: str) -> None:
     """Add changes of posture, back again where there are several."""
     begin, end, usual = TRANSITIONS[label]
-    first, second = (_degrees(name) for name in (begin, end))
+    first, second = (dict(_PICKING if name == "picking" else POSTURES[name]) for name in (begin, end))
     names = sorted({*first, *second})
     times, shares, bumps = [0.0], [0.0], [0.0]
     starts = occasions(act)
@@ -138,10 +138,6 @@ def transition(act: Act, label: str) -> None:
             },
         )
     rest(act, upright=begin == "standing", calm=0.7)
-
-
-def _degrees(name: str) -> dict[str, float]:
-    return dict(_PICKING if name == "picking" else POSTURES[name])
 
 
 def _blend(

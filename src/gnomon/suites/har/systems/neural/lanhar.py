@@ -15,29 +15,41 @@ Fine-tuning
     The sensor encoder alone, by the cross entropy of cosines with the vectors of the labels, which stay as they are.
 
 Both stages see the training datasets only. Descriptions never name an activity.
+
+How LanHAR reads texts: a frozen text encoder under a small trained map, or a text encoder that is trained itself.
+
+A reader gives unit vectors ``(n, d)`` of texts, with gradients where they are asked for. ``layers`` is what is trained.
+
+- :class:`Mapped` encodes every line of a text by itself, so that texts made of few different lines cost little, and
+  takes the mean; then comes a linear map, which begins as the identity.
+- :class:`Trained` encodes whole texts by a copy of the encoder, whose weights are trained (no dropout).
+
+Fine-tuning of LanHAR: the sensor encoder, by cosines with vectors of classes that stay as they are.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from gnomon.core.canonical import digest
-from gnomon.core.errors import InputError
+from gnomon.core.errors import InputError, IntegrityError
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
+from gnomon.engine.torches import device
+from gnomon.engine.torches import torch as library
 from gnomon.suites.har.recordings import Windows
 from gnomon.suites.har.systems import Conditions
+from gnomon.suites.har.systems.classical import held_score
 from gnomon.suites.har.systems.neural import alignment, descriptions, gravity, sensing, text, training
-from gnomon.suites.har.systems.neural.lanhar_settings import DEVIATIONS, SETTINGS
-from gnomon.suites.har.systems.neural.lanhar_tuning import Seen, Tuned, embedded
-from gnomon.suites.har.systems.neural.reading import Mapped, Reader, Source, Trained, read
+from gnomon.suites.har.systems.neural.lanhar_settings import DEVIATIONS, SETTINGS, Setting
 from gnomon.suites.har.systems.neural.snippets import EACH, snippets, words
+from gnomon.suites.har.systems.neural.text import TextEncoder, bert, encoder
 from gnomon.suites.har.systems.neural.training import Curve
 from gnomon.suites.har.vocabulary import LABELS
 
@@ -278,3 +290,171 @@ def _foreign(rows: Array, codes: Array, rng: np.random.Generator) -> Array:
             break
         found[wrong] = rng.integers(len(codes), size=int(wrong.sum()))
     return found
+
+
+class Source:
+    """A text encoder that is read when it is first needed; it has to be the one that was there before."""
+
+    def __init__(self, weights: str, identity: str = "") -> None:
+        self.weights, self.identity = weights, identity
+
+    def __call__(self) -> TextEncoder:
+        """Return the encoder."""
+        found = encoder(self.weights)
+        if self.identity and found.identity != self.identity:
+            raise IntegrityError(
+                f"text encoder {found.name}: SHA-256 {found.identity}, but the model was fitted with {self.identity}; "
+                "put the old one back, or fit anew"
+            )
+        return found
+
+
+class Mapped:
+    """A frozen encoder under a linear map."""
+
+    def __init__(self, source: Source, width: int) -> None:
+        torch = library()
+        self.source = source
+        self.layers = torch.nn.Linear(width, width)
+        torch.nn.init.eye_(self.layers.weight)
+        torch.nn.init.zeros_(self.layers.bias)
+        self.layers.to(device())
+        self._place: dict[str, int] = {}
+        self._frozen: Any = torch.zeros((0, width), device=device())
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of texts."""
+        torch = library()
+        new = [text for text in dict.fromkeys(texts) if text not in self._place]
+        if new:
+            self._place |= {text: len(self._place) + at for at, text in enumerate(new)}
+            self._frozen = torch.cat([self._frozen, *(self._encode(text) for text in new)])
+        rows = torch.tensor([self._place[text] for text in texts], dtype=torch.long, device=device())
+        return torch.nn.functional.normalize(self.layers(self._frozen[rows]), dim=-1)
+
+    def _encode(self, text: str) -> Any:
+        lines = [line for line in text.splitlines() if line.strip()] or [text]
+        return library().nn.functional.normalize(self.source().sentences(lines).mean(dim=0, keepdim=True), dim=-1)
+
+
+class Trained:
+    """An encoder whose weights are trained."""
+
+    def __init__(self, source: Source, width: int) -> None:
+        del width
+        self.source = source
+        self.layers = copy.deepcopy(source().layers).requires_grad_(True)
+
+    def __call__(self, texts: Sequence[str]) -> Any:
+        """Return the vectors of texts."""
+        own = self.source()
+        numbers, mask = own.numbers(texts)
+        return bert.pooled(bert.run(self.layers, own.sizes, numbers, mask), mask)
+
+
+Reader = Mapped | Trained
+
+
+def read(reader: Reader, texts: Sequence[str], size: int = 64) -> Any:
+    """Return the vectors of many texts without gradients, so many at a time."""
+    torch = library()
+    with torch.no_grad():
+        parts = [reader(texts[start : start + size]) for start in range(0, len(texts), size)]
+    return torch.cat(parts) if parts else reader([])
+
+
+BATCH, DECAY, TEMPERATURE = 32, 1e-5, 0.07
+"""Windows of a batch, decay of weights, what cosines are divided by."""
+STANDARD_G = 9.8
+"""Metres per second squared that are taken off along z after alignment."""
+ASKED = 512
+"""Windows that are embedded at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Windows as the sensor encoder takes them: tensors of signals ``(n, steps, 6)`` and valid steps ``(n, steps)``."""
+
+    signals: Any
+    valid: Any
+
+    @staticmethod
+    def of(aligned: Sequence[tuple[Windows, gravity.Aligned]]) -> Seen:
+        """Return aligned windows, piece after piece."""
+        torch, where = training.torch(), training.device()
+        signals = np.concatenate([one.signals for _, one in aligned])
+        turned = np.concatenate([one.turned for _, one in aligned])
+        valid = np.concatenate([np.asarray(windows.valid, dtype=np.bool_) for windows, _ in aligned])
+        signals[..., 2] -= np.float32(STANDARD_G) * (valid & turned[:, np.newaxis])
+        return Seen(torch.from_numpy(signals).to(where), torch.from_numpy(valid).to(where))
+
+    def __len__(self) -> int:
+        return len(self.signals)
+
+
+def embedded(sensor: Any, sizes: sensing.Sizes, seen: Seen) -> Array:
+    """Return unit vectors of windows ``(n, d)``, without gradients."""
+    torch = training.torch()
+    sensor.eval()
+    with torch.no_grad():
+        parts = [
+            sensing.embed(sensor, sizes, seen.signals[k : k + ASKED], seen.valid[k : k + ASKED]).cpu().numpy()
+            for k in range(0, len(seen), ASKED)
+        ]
+    return np.concatenate([np.zeros((0, sizes.d)), *parts])
+
+
+class Tuned:
+    """A sensor encoder that was fine-tuned, and the vectors of classes ``(classes, d)``."""
+
+    def __init__(self, sensor: Any, sizes: sensing.Sizes, centres: Any) -> None:
+        self.sensor, self.sizes, self.centres, self.facts = sensor, sizes, centres, dict[str, Any]()
+
+    def learn(
+        self, train: Windows, codes: Array, val: Windows, val_codes: Array, setting: Setting, conditions: Conditions
+    ) -> dict[str, Any]:
+        """Train on labelled windows; the epoch that does best on validation windows is kept."""
+        torch, budget = training.torch(), setting.tuning
+        seen = Seen.of([(train, gravity.align(train))])
+        truth = torch.from_numpy(np.asarray(codes, dtype=np.int64)).to(self.centres.device)
+        some = np.sort(generator(conditions.seed, "har", "lanhar", "held").permutation(len(val))[: budget.held_windows])
+        looked_at, asked = val.take(some), np.asarray(val_codes)[some]
+        held = Seen.of([(looked_at, gravity.align(looked_at))])
+        before = training.weights({"encoder": self.sensor})
+
+        def loss(batch: Array) -> Any:
+            own = torch.from_numpy(batch).to(truth.device)
+            found = sensing.embed(self.sensor, self.sizes, seen.signals[own], seen.valid[own])
+            return torch.nn.functional.cross_entropy(found @ self.centres.T / TEMPERATURE, truth[own])
+
+        curve = training.learn(
+            "fine-tuning",
+            {"encoder": self.sensor},
+            training.shuffled(len(seen), BATCH, conditions.seed, "har", "lanhar", "fine-tuning"),
+            loss,
+            optimiser=torch.optim.AdamW(self.sensor.parameters(), lr=setting.tune_rate, weight_decay=DECAY),
+            epochs=budget.tune_epochs,
+            seed=conditions.seed,
+            validate=(lambda: held_score(self._rate(held), asked, conditions)) if len(held) else None,
+            patience=budget.tune_patience,
+            least_updates=conditions.least_updates,
+            every=budget.tune_every,
+        )
+        return {
+            "windows": len(seen),
+            "updates": curve.updates,
+            "epochs": curve.epochs,
+            "parameters": training.parameters(self.sensor),
+            "encoder_moved": training.moved({"encoder": self.sensor}, before),
+            "by": conditions.selection,
+            "held_windows": len(held),
+            "curve": curve.facts(),
+        }
+
+    def scores(self, windows: Windows) -> Array:
+        """Return the cosine of every window with every class."""
+        return self._rate(Seen.of([(windows, gravity.align(windows))]))
+
+    def _rate(self, seen: Seen) -> Array:
+        found = embedded(self.sensor, self.sizes, seen)
+        return found @ np.asarray(self.centres.cpu().numpy(), dtype=np.float64).T

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from gnomon.core.errors import InputError, counted, some
 from gnomon.engine.torches import library, torch
 from gnomon.intake.documents import read_json
 from gnomon.intake.limits import check_file
-from gnomon.runs.seal import hash_file
+from gnomon.runs.seal import hash_file_once
 from gnomon.suites.har.systems.neural import t5
 from gnomon.suites.har.systems.neural.patches import CONTEXT, PATCHES, SIZES, STEPS, network, positions
 from gnomon.suites.har.systems.neural.t5 import Sizes
@@ -118,15 +117,7 @@ def _file(folder: str, name: str) -> Path:
 
 def _hash(path: Path) -> str:
     check_file(path)
-    stat = path.stat()
-    return _hashed(os.fspath(path), stat.st_size, stat.st_mtime_ns)
-
-
-@lru_cache(maxsize=16)
-def _hashed(path: str, size: int, changed: int) -> str:
-    """Hash a file; the same size and time of change are taken for the same content within a process."""
-    del size, changed
-    return hash_file(Path(path))
+    return hash_file_once(path)
 
 
 def _sizes(path: Path) -> Sizes:

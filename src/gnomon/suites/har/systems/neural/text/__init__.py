@@ -22,7 +22,7 @@ from typing import Any
 from gnomon.core.errors import IntegrityError, MissingExtraError
 from gnomon.engine.torches import device, torch
 from gnomon.intake.limits import check_file
-from gnomon.runs.seal import hash_file
+from gnomon.runs.seal import hash_file, hash_file_once
 from gnomon.suites.har.systems.neural.text import bert, folder
 from gnomon.suites.har.systems.neural.text.wordpiece import PADDING, WordPiece
 
@@ -117,19 +117,7 @@ def content(weights: str = "") -> tuple[bytes, ...]:
     place = Path(weights)
     folder.file(place, folder.WEIGHTS)
     files = (place / name for name in folder.READ)
-    return tuple(part.encode() for path in files if path.is_file() for part in (path.name, _hashed(path)))
-
-
-def _hashed(path: Path) -> str:
-    state = path.stat()
-    return _hash(os.fspath(path.resolve()), state.st_mtime_ns, state.st_size)
-
-
-@lru_cache(maxsize=32)
-def _hash(path: str, *state: int) -> str:
-    """Hash a file once in a process, and again when it has changed."""
-    del state
-    return hash_file(Path(path))
+    return tuple(part.encode() for path in files if path.is_file() for part in (path.name, hash_file_once(path)))
 
 
 def encoder(weights: str = "") -> TextEncoder:
