@@ -1,0 +1,1 @@
+"""File formats of single fields, a module for each."""
