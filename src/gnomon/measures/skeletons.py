@@ -459,6 +459,7 @@ class AUC3D(_Share):
 
     alignment: Alignment = "root"
     title: ClassVar[str] = "area under the curve of 3DPCK, roots aligned"
+    bounds: ClassVar[tuple[float, float]] = (0.0, BELOW_MM / STEP_MM / len(grid(BELOW_MM)))  # nothing is below 0 mm
 
     @property
     def name(self) -> str:

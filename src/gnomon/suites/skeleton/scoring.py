@@ -333,13 +333,13 @@ def _check_bodies(read: Sequence[tuple[str, Part]]) -> None:
     name, first = read[0][0], read[0][1].facts
     owner: dict[Named, str] = {}
     for shard, part in read:
-        if part.facts["cameras"] != first["cameras"]:
-            raise InputError(f"one of the shards {name} and {shard} has cameras, the other has none; score them apart")
         if part.facts["joints"] != first["joints"]:
             raise InputError(
                 f"shard {shard} has {len(part.facts['joints'])} joints and {name} has {len(first['joints'])}; score "
                 "one body at a time"
             )
+        if part.facts["cameras"] != first["cameras"]:
+            raise InputError(f"one of the shards {name} and {shard} has cameras, the other has none; score them apart")
         for sequence in (Named(*item) for item in part.facts["named"]):
             if owner.setdefault(sequence, shard) != shard:
                 raise InputError(
