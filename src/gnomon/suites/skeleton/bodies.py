@@ -155,7 +155,8 @@ def match_joints(truth: JointSet, prediction: JointSet, how: str) -> Derived:
     if how == "all" and lost:
         raise InputError(
             f"joint {some(lost)} of {truth.name} cannot be derived from {prediction.name}; --match-joints common "
-            f"scores the {len(known)} that can be, --match-joints exact the {len(exact)} that are the same point"
+            f"scores the {len(known)} that can be"
+            + (f", --match-joints exact the {len(exact)} that are the same point" if exact else "")
         )
     kept = exact if how == "exact" else known
     if not kept:
