@@ -299,7 +299,8 @@ def _mean_error(errors: Array) -> Array:
     shown = ~np.isnan(errors)
     total = np.where(shown, errors, 0.0).sum(axis=1, dtype=np.float64)
     count = shown.sum(axis=1)
-    return np.divide(total, count, out=np.full(len(errors), np.nan), where=count > 0).astype(np.float32)
+    mean = np.divide(total, count, out=np.full(len(errors), np.nan), where=count > 0)
+    return np.asarray(mean, np.float32)
 
 
 def _data(case: str, found: Mapping[str, Exhibit]) -> dict[str, Any]:
