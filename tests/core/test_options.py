@@ -218,3 +218,13 @@ def test_scoring_options_offer_the_interval_methods():
 def test_scoring_options_refuse_what_makes_no_interval(name, value):
     with pytest.raises(InputError, match=f"option '{name}'"):
         build(ScoringOptions, {name: value})
+
+
+def test_other_spellings_of_an_option_are_known_in_python():
+    @dataclass(frozen=True, kw_only=True)
+    class Spelled:
+        unit: Annotated[str, Option("unit", aliases=("--units", "--length-unit"))] = "m"
+
+    assert [build(Spelled, {name: "mm"}).unit for name in ("unit", "units", "length_unit")] == ["mm"] * 3
+    with pytest.raises(InputError, match="unknown option 'unis'"):
+        build(Spelled, {"unis": "mm"})

@@ -89,6 +89,7 @@ def folder(tmp_path_factory, poses):
         with (path / f"{name}.npy").open("rb") as file:
             (path / f"{name}_named_npz.npz").write_bytes(file.read())
     np.save(path / "short.npy", predicted[:-1])
+    np.savez(path / "both.npz", gt_keypoints=truth, pred_keypoints=predicted)
     pd.DataFrame({"clip": IDS}).to_csv(path / "ids.csv", index=False)
     pd.DataFrame({"sequence": sorted(set(IDS)), "room": ["a", "a", "b", "b"]}).to_csv(path / "rooms.csv", index=False)
     (path / "joints.txt").write_text("\n".join(H36M.names))
@@ -305,6 +306,7 @@ REFUSED = {
     "no predictions": (lambda t, p, f: score(t, None), "--predictions is missing"),
     "a mask of another shape": (lambda t, p, f: score(t, p, mask=np.ones((N, 3), bool)), "expected booleans (24,) or"),
     "no subject": (lambda t, p, f: score(t, p, group="subject"), "no subject is known of 'all'"),
+    "a prediction file": (lambda t, p, f: score(f / "both.npz", p), "give it alone, with --pred-file"),
     "no such file": (lambda t, p, f: score(t, "nowhere.npy"), "no such file"),
 }
 

@@ -263,6 +263,8 @@ def _of_fields(held: Mapping[str, Any], where: str, key: str, mask: str, path: P
         return Joints(where, np.empty((0, 1, 3)), names=_names(fields, next(iter(own.values()))), sequences=own)
     if key and key not in arrays:
         raise InputError(f"{where}: no array {key!r}; it holds {listed}")
+    if not key and {"gt_keypoints", "pred_keypoints"} <= set(found):
+        raise InputError(f"{where}: holds both sides (gt_keypoints, pred_keypoints); give it alone, with --pred-file")
     if not key and len(found) != 1:
         if not found:
             near = [_advice(item.shape) for item in arrays.values() if _advice(item.shape)]
