@@ -30,8 +30,8 @@ READ = {
     "har run": {"data_root"},
     "labels score": {"truth", "predictions"},
     "labels run": {"truth"},
-    "skeleton score": {"pred_file", "rig_file"},
-    "skeleton run": {"pred_file", "rig_file"},
+    "skeleton score": {"truth", "predictions", "ids", "pred_file", "rig_file"},
+    "skeleton run": {"truth", "predictions", "ids", "pred_file", "rig_file"},
 }
 
 

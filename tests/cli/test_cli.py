@@ -112,8 +112,11 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
             "'gnomon score SUITE --truth ...'; suites are change, episode, ",
         ),
         (("score", "labels", "--thruth", "t.csv"), "Did you mean '--truth'? (see 'gnomon score labels --help')"),
-        (("score", "skeleton", "--truth", "t.npz"), "holds the true joints and cameras beside the predicted ones"),
-        (("score", "skeleton", "--predictions", "p.npz"), "No such option '--predictions': give --pred-file FILE"),
+        (
+            ("score", "skeleton", "--truth", "t.npz"),
+            "--predictions is missing: give --truth FILE and --predictions FILE",
+        ),
+        (("score", "skeleton", "--predictions", "p.npz"), "or --pred-file FILE, which holds both sides and cameras"),
         (("run", "events", "--truth", "t.json"), "No such option '--truth': truth files are given without an option"),
         (("run", "labels", "--predictions", "p.csv"), "'gnomon score' scores predictions made elsewhere"),
         (("run", "skeleton", "--arms", "2"), "No such option '--arms'. (see 'gnomon run skeleton --help')"),
@@ -147,7 +150,7 @@ def test_help_shows_defaults_as_they_are_typed(capsys):
 
 
 def test_help_says_what_a_verb_does_and_how_long_a_demonstration_takes(capsys):
-    assert "skeleton  Score prediction files: score under its published name." in call(capsys, "run", "--help")[1]
+    assert "skeleton  Score prediction files by the published protocol." in call(capsys, "run", "--help")[1]
     assert "--quick       Smaller data: under a minute." in call(capsys, "demo", "--help")[1]
 
 

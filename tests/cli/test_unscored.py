@@ -46,15 +46,14 @@ def labels(tmp_path):
 
 @pytest.fixture
 def skeletons(tmp_path):
-    """Return a maker of prediction files, with or without cameras."""
+    """Return a maker of prediction files, with cameras that can be used or without a single one."""
 
     def make(path, *, cameras):
         joints = np.tile(np.array([[0, 0, 0], [0.5, 0, 0], [0, 1.5, 0]]), (6, 1, 1))
         fields = {"sample_ids": [f"p{i % 3}_a1_{i}" for i in range(6)], "pred_keypoints": joints + 0.01}
-        stream = np.tile([0.0, 0, 0, 0, 0, 0, 1, 1, 1], (6, 1, 1))
-        if cameras:
-            fields |= {"pred_cameras_stream": stream, "gt_cameras_stream": stream}
-            fields |= {"camera_stream_modalities": ["lidar"], "camera_stream_sensor_indices": [0]}
+        stream = np.tile([0.0, 0, 0, 0, 0, 0, 1, 1, 1], (6, 1, 1)) + (0.0 if cameras else np.nan)
+        fields |= {"pred_cameras_stream": stream, "gt_cameras_stream": stream}
+        fields |= {"camera_stream_modalities": ["lidar"], "camera_stream_sensor_indices": [0]}
         path.parent.mkdir(exist_ok=True)
         write(path, {**fields, "gt_keypoints": joints})
         return path
@@ -64,7 +63,7 @@ def skeletons(tmp_path):
 
 @pytest.mark.parametrize("shards", [False, True])
 @pytest.mark.parametrize("verb", ["score", "run"])
-def test_skeletons_without_cameras(capsys, tmp_path, skeletons, shards, verb):
+def test_skeletons_without_usable_cameras(capsys, tmp_path, skeletons, shards, verb):
     path = skeletons(tmp_path / "given" / "a.npz", cameras=False)
     given = path.parent if shards else path
     code, out, err = call(capsys, verb, "skeleton", "--pred-file", f"mine={given}", "--out", tmp_path / "runs")

@@ -224,3 +224,13 @@ def test_words_and_variants_of_options():
     assert split_words(["a, b", " ", "c,,a"]) == ["a", "b", "c", "a"]
     assert list_variants("both") == ("published", "strict")
     assert list_variants("strict") == ("strict",)
+
+
+def test_other_spellings_of_an_option_are_known_in_python():
+    @dataclass(frozen=True, kw_only=True)
+    class Spelled:
+        unit: Annotated[str, Option("unit", aliases=("--units", "--length-unit"))] = "m"
+
+    assert [build(Spelled, {name: "mm"}).unit for name in ("unit", "units", "length_unit")] == ["mm"] * 3
+    with pytest.raises(InputError, match="unknown option 'unis'"):
+        build(Spelled, {"unis": "mm"})

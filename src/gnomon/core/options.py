@@ -179,6 +179,8 @@ def elsewhere(struct: type) -> Mapping[str, str]:
 def build(struct: type[S], values: Mapping[str, Any]) -> S:
     """Make an option struct from keywords, refusing unknown names and values of the wrong kind."""
     known = {parameter.name: parameter for parameter in parameters(struct)}
+    spelled = {alias.lstrip("-").replace("-", "_"): p.name for p in known.values() for alias in p.option.aliases}
+    values = {name if name in known else spelled.get(name, name): value for name, value in values.items()}
     for name in values:
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)

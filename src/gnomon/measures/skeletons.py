@@ -11,6 +11,9 @@ MPJPE       mean distance after an alignment: ``none`` (mpjpe), ``root`` (pelvis
 JointMPJPE  the same of one joint
 RootError   mean distance of the roots
 PCK, AUC    share of distances within a threshold, and its mean over the thresholds 0, 5, ... mm
+PCK3D       share of distances *below* 150 mm after the roots were put on one another (3DPCK of Mehta et al., 2017);
+AUC3D       its mean over the thresholds 0, 5, ... 150 mm (31, of which the first is always 0). A distance within a
+            nanometre of a threshold is not below it
 
 Averages: ``micro`` over all visible joints of all samples; ``macro`` the plain mean over sequences of their means.
 
@@ -43,8 +46,10 @@ Alignment = Literal["none", "root", "rigid", "similarity", "scale"]
 Average = Literal["micro", "macro"]
 
 AT_ROOT = ("root", "scale")
-THRESHOLDS = tuple(map(str, THRESHOLDS_MM))
-RANGES = tuple(f"0-{upto}" for upto in RANGES_MM)
+BELOW_MM = 150
+"""The threshold of 3DPCK: distances that reach it do not count."""
+THRESHOLDS = (*map(str, THRESHOLDS_MM[:-1]), f"<{BELOW_MM}", str(BELOW_MM))  # numbers of distances rise along the axis
+RANGES = (*(f"0-{upto}" for upto in RANGES_MM), f"<0-{BELOW_MM}")
 PART = 1 << 14
 """Samples whose distances are held at a time; fixed, so that sums do not depend on anything else."""
 
@@ -215,12 +220,23 @@ def _summed(found: Aligned, codes: Array, cases: int) -> dict[str, Array]:
         np.stack(arrays, axis=1)
         for arrays in zip(*(fold(found.errors[kind], codes, cases, limits) for kind in ALIGNMENTS), strict=True)
     )
+    strict = grid(BELOW_MM)[1:] / 1000 - TOLERANCE_M  # evenly spaced, as fold needs it; nothing is below 0
+    below = np.stack([fold(found.errors[kind], codes, cases, strict)[2] for kind in ALIGNMENTS], axis=1)
     apart, rooted, _ = fold(np.where(found.rooted, found.apart, np.nan)[:, np.newaxis], codes, cases, limits)
     return {
         "error": error,
         "joints": joints,
-        "hits": curve[:, :, [limit // STEP_MM for limit in THRESHOLDS_MM]],
-        "area": np.stack([curve[:, :, : upto // STEP_MM + 1].sum(axis=2) for upto in RANGES_MM], axis=2),
+        "hits": np.stack(
+            [
+                *(curve[:, :, limit // STEP_MM] for limit in THRESHOLDS_MM[:-1]),
+                below[:, :, -1],
+                curve[:, :, BELOW_MM // STEP_MM],
+            ],
+            axis=2,
+        ),
+        "area": np.stack(
+            [*(curve[:, :, : upto // STEP_MM + 1].sum(axis=2) for upto in RANGES_MM), below.sum(axis=2)], axis=2
+        ),
         "apart": apart,
         "rooted": rooted,
         "n": np.bincount(codes[found.count > 0], minlength=cases),
@@ -367,6 +383,8 @@ class _Share(_PoseMeasure):
         return KEYS[self.alignment].removesuffix("mpjpe")
 
     def _share(self, totals: Totals, field: str, axis: str, label: str, steps: int) -> Scored:
+        if label not in totals.axes[axis]:  # tallied before this threshold was counted
+            return Scored.ratio(np.zeros(totals.batch), np.zeros(totals.batch))
         hits = self._aligned(totals, field, self.alignment)[..., totals.axes[axis].index(label)]
         return Scored.ratio(hits, steps * self._aligned(totals, "joints", self.alignment).sum(axis=-1))
 
@@ -417,6 +435,43 @@ class AUC(_Share):
         return self._share(totals, "area", "range", f"0-{self.upto_mm}", len(grid(self.upto_mm)))
 
 
+@dataclass(frozen=True)
+class PCK3D(_Share):
+    """3DPCK: share of the joints that are less than 150 mm from the true ones, roots put on one another."""
+
+    alignment: Alignment = "root"
+    title: ClassVar[str] = "share of joints below 150 mm, roots aligned (3DPCK)"
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.alignment}_3dpck@{BELOW_MM}"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Hits over joints."""
+        del frozen
+        return self._share(totals, "hits", "threshold", f"<{BELOW_MM}", 1)
+
+
+@dataclass(frozen=True)
+class AUC3D(_Share):
+    """Mean of 3DPCK over the distances 0, 5, ... 150 mm."""
+
+    alignment: Alignment = "root"
+    title: ClassVar[str] = "area under the curve of 3DPCK, roots aligned"
+    bounds: ClassVar[tuple[float, float]] = (0.0, BELOW_MM / STEP_MM / len(grid(BELOW_MM)))  # nothing is below 0 mm
+
+    @property
+    def name(self) -> str:
+        """Column key."""
+        return f"{self.alignment}_3dauc@{BELOW_MM}"
+
+    def score(self, totals: Totals, frozen: Array | None = None) -> Scored:
+        """Hits over joints and thresholds."""
+        del frozen
+        return self._share(totals, "area", "range", f"<0-{BELOW_MM}", len(grid(BELOW_MM)))
+
+
 MEASURES: tuple[Measure, ...] = (
     *(MPJPE(alignment=kind) for kind in ("none", "root", "rigid", "similarity", "scale")),
     MPJPE(average="macro"),
@@ -427,4 +482,6 @@ MEASURES: tuple[Measure, ...] = (
     PCK(),
     PCK(threshold_mm=50, alignment="similarity"),
     AUC(upto_mm=200, alignment="root"),
+    PCK3D(),
+    AUC3D(),
 )

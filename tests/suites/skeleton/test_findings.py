@@ -78,7 +78,7 @@ def agree(whole, parts):
 
 
 def test_cameras_move_as_far_as_in_the_farthest_shard(tmp_path, clean):
-    found = agree(*both(tmp_path, clean, dealt(clean, 4)))
+    found = agree(*both(tmp_path, clean, dealt(clean, 4), variant="published"))
     assert found["moving-true-cameras"].severity == "warning"
     assert found["moving-true-cameras"].evidence.startswith("true lidar cameras move in 6 of 12 sequences, by up to ")
 
@@ -109,7 +109,7 @@ def test_lists_of_sequences_are_united(tmp_path, clean):
     fields["pred_cameras_stream"][starts[4:]] = np.nan
     fields["sample_ids"][starts[:5]] = fields["sample_ids"][starts[:5] + 1]
     fields["sample_ids"][starts[0] + 2] = fields["sample_ids"][starts[0] + 1]
-    found = agree(*both(tmp_path, fields, dealt(fields, 5), smooth_window=3, smooth_on="both"))
+    found = agree(*both(tmp_path, fields, dealt(fields, 5), smooth_window=3, smooth_on="both", variant="published"))
     assert {"references-apart", "merged-sequences", "smoothed-truth", "moving-true-cameras"} <= found.keys()
     listed = ", ".join(repr(str(name)) for name in names[4:9])
     assert found["references-apart"].evidence.endswith(f"different frames in {listed} and 3 more (8 in all)")
@@ -192,7 +192,7 @@ def test_reference_frames_are_drawn_apart_in_shards_that_are_alike(tmp_path, cle
     fields["gt_cameras_stream"][:] = fields["gt_cameras_stream"][0]
     fields["pred_cameras_stream"] = fields["gt_cameras_stream"].copy()
     fields["pred_cameras_stream"][..., 0] += 0.01 * drift[:, np.newaxis]
-    whole, parts = both(tmp_path, fields, dealt(fields, 12))
+    whole, parts = both(tmp_path, fields, dealt(fields, 12), variant="published")
     assert DRAWN in agree(whole, parts)
     wide, narrow = (run.manifest["facts"]["reference_sensitivity"] for run in (parts, whole))
     assert wide["high_m"] - wide["low_m"] < 1.5 * (narrow["high_m"] - narrow["low_m"]) < 0.07

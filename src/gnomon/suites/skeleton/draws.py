@@ -40,7 +40,8 @@ def drawn(projector: Projector, rng: np.random.Generator, most: int) -> dict[str
     for _ in range(DRAWS if choices else 1):
         at = _choice(usable, codes, size, rng)[own]
         gaps = rigid.gaps(projector.file.truth, projector.file.prediction, rows, sides, at)
-        errors.append(float(gaps.mean()))
+        seen = projector.file.seen
+        errors.append(float(gaps.mean() if seen is None else gaps[seen[rows]].mean()))
     return {"draws": tuple(errors * (DRAWS // len(errors))), "drawn": len(rows), "choices": choices}
 
 

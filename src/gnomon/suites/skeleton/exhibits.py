@@ -12,8 +12,9 @@ sequence has its name; others say which samples of it they are.
 What is kept of a clip
 ----------------------
 Both sides in the frame of the sensor, as they were scored (projected, fused and smoothed), and the error of every joint
-in millimetres. A sample that was dropped is NaN. Bones are those that were given; else those of SMPL, where there are
-24 joints and its bones fit them; else the shortest tree that joins the joints of the kept clips.
+in millimetres. A sample that was dropped is NaN, and so are a true joint that is hidden and its error. Bones are those
+that were given; else those of SMPL, where there are 24 joints and its bones fit them; else the shortest tree that joins
+the joints of the kept clips.
 """
 
 from __future__ import annotations
@@ -142,6 +143,8 @@ def _cut(
     for side, joints in zip(sides, (block.truth, block.prediction), strict=True):
         side[inside[own] - start] = joints[own]
     errors[inside[own] - start] = found.errors["none"][own]
+    if block.seen is not None:
+        sides[0][np.isnan(errors)] = np.nan
     rows = places.sequences.order()[places.starts[code] + start : places.starts[code] + end]
     return Clip(name, places.sequences.frames[rows], sides[0], sides[1], errors, badness)
 
@@ -157,7 +160,7 @@ def pack_clips(
 def _make_exhibit(clip: Clip, shape: Mapping[str, Any]) -> Exhibit:
     frames = clip.frames
     numbered = bool((frames != NO_FRAME).all() and frames.max(initial=0) <= np.iinfo(np.int32).max)
-    kept = ~np.isnan(clip.errors).any(axis=1)
+    kept = ~np.isnan(clip.errors).all(axis=1)
     errors = MM * clip.errors
     arrays = {
         "frames": (frames if numbered else np.arange(len(frames))).astype(np.int32),
@@ -165,7 +168,7 @@ def _make_exhibit(clip: Clip, shape: Mapping[str, Any]) -> Exhibit:
         "prediction": clip.prediction,
         "joint_error": errors.astype(np.float32),
     }
-    mean = float(errors[kept].mean()) if kept.any() else None
+    mean = float(np.nanmean(errors[kept])) if kept.any() else None
     note = f"worst {MM * clip.badness:.1f} mm, mean {mean:.1f} mm of {int(kept.sum()):,} samples"
     return Exhibit(clip.case, {**shape, "mean_mm": mean}, arrays, clip.badness, note)
 
@@ -212,7 +215,10 @@ def _window(inside: Array, sizes: Array) -> Array:
 def _shape(truths: Sequence[Array], joints: Sequence[str], bones: Sequence[tuple[int, int]]) -> dict[str, Any]:
     """Return the names of joints, the bones, and which way is up where that is known."""
     truth = np.concatenate(truths)
-    truth = truth[np.isfinite(truth).all(axis=(1, 2))].astype(np.float64)
+    whole = np.isfinite(truth).all(axis=(1, 2))
+    if not whole.any():  # every sample hides a joint: bones cannot be judged by their lengths
+        return {"joints": list(joints), "bones": [list(bone) for bone in bones], "up": None}
+    truth = truth[whole].astype(np.float64)
     apart = rigid.spans(truth)
     tree = shortest_tree(apart)
     usual = len(joints) == len(SMPL.names) and _length(apart, SMPL.bones) <= FITS * _length(apart, tree)
@@ -288,6 +294,15 @@ def _same(found: dict[str, Exhibit], notes: list[str]) -> None:
             notes.append(f"{name} is left out: its truth is in another frame, or another one, than that of {first}")
 
 
+def _mean_error(errors: Array) -> Array:
+    """Return the mean error of every sample over its visible joints; NaN where it was dropped."""
+    shown = ~np.isnan(errors)
+    total = np.where(shown, errors, 0.0).sum(axis=1, dtype=np.float64)
+    count = shown.sum(axis=1)
+    mean = np.divide(total, count, out=np.full(len(errors), np.nan), where=count > 0)
+    return np.asarray(mean, np.float32)
+
+
 def _data(case: str, found: Mapping[str, Exhibit]) -> dict[str, Any]:
     first = next(iter(found.values()))
     frames, joints = first.arrays["frames"], list(first.data["joints"])
@@ -301,8 +316,8 @@ def _data(case: str, found: Mapping[str, Exhibit]) -> dict[str, Any]:
             {
                 "system": name,
                 "joints": item.arrays["prediction"].reshape(truth.shape).astype(np.float32),
-                "valid": (~np.isnan(errors).any(axis=1)).astype(np.uint8),
-                "error": errors.mean(axis=1, dtype=np.float64).astype(np.float32),
+                "valid": (~np.isnan(errors).all(axis=1)).astype(np.uint8),
+                "error": _mean_error(errors),
                 "joint_error": errors,
             }
         )

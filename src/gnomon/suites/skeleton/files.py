@@ -34,6 +34,7 @@ from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
 from gnomon.intake.arrays import read_npz
 from gnomon.intake.faults import shown
+from gnomon.intake.formats.joints import to_mask
 from gnomon.intake.pickles import read_pickle
 from gnomon.intake.unread import Watched, note
 from gnomon.intake.writing import replacing
@@ -49,9 +50,10 @@ REASONS = (
     "non-finite keypoints",
     "no reference camera",
     "no valid modality",
+    "no visible joint",
 )
 """Why a sample is dropped, by code; 0 is kept."""
-KEPT, MISSING, MISMATCH, NOT_JOINTS, NON_FINITE, NO_REFERENCE, NO_MODALITY = range(len(REASONS))
+KEPT, MISSING, MISMATCH, NOT_JOINTS, NON_FINITE, NO_REFERENCE, NO_MODALITY, HIDDEN = range(len(REASONS))
 PER_MODALITY = "pred_keypoints_"
 
 
@@ -67,6 +69,13 @@ class Predictions:
     cameras: Mapping[str, Cameras]
     """``pred`` and ``gt``."""
     by_modality: Mapping[str, Array] = field(default_factory=dict)
+    seen: Array | None = None
+    """Visible joints ``(N, J)``; None where all are. Hidden ones lie at the mean of the others."""
+
+    @property
+    def has_cameras(self) -> bool:
+        """Whether the file has a field of cameras at all, usable or not."""
+        return any(found.key for found in self.cameras.values())
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -81,6 +90,7 @@ class Predictions:
             reasons=self.reasons[rows],
             cameras={side: found.take(rows) for side, found in self.cameras.items()},
             by_modality={name: joints[rows] for name, joints in self.by_modality.items()},
+            seen=None if self.seen is None else self.seen[rows],
         )
 
     def to_metres(self, metres: float) -> Predictions:
@@ -96,6 +106,21 @@ class Predictions:
                 name: np.multiply(joints, metres, dtype=np.float64) for name, joints in self.by_modality.items()
             },
         )
+
+    def hide(self, seen: Array) -> Predictions:
+        """Return the samples with only some joints visible: ``(N,)`` for whole samples, or ``(N, J)``."""
+        shape = self.truth.shape[:2]
+        shown = np.ascontiguousarray(np.broadcast_to(seen[:, np.newaxis] if seen.ndim == 1 else seen, shape))
+        if shown.all():
+            return self
+        truth, prediction = _fill_hidden(self.truth, shown), _fill_hidden(self.prediction, shown)
+        reasons = self.reasons.copy()
+        judged = np.isin(reasons, (KEPT, NON_FINITE))  # a joint that is hidden may hold anything
+        fine = finite(truth) & finite(prediction)
+        reasons[judged] = np.where(fine, KEPT, NON_FINITE)[judged]
+        reasons[~shown.any(axis=1)] = HIDDEN
+        joints = {name: _fill_hidden(own, shown) for name, own in self.by_modality.items()}
+        return replace(self, truth=truth, prediction=prediction, reasons=reasons, by_modality=joints, seen=shown)
 
     def content(self, row: int) -> tuple[str, bytes]:
         """Return the id and all that the file holds of one sample; rows that are equal in it are interchangeable."""
@@ -113,10 +138,12 @@ def read(
     truth_cameras: str = "gt_cameras_stream",
     columns: Mapping[str, int] | None = None,
     modalities: Sequence[str] = (),
+    mask: str = "",
 ) -> Predictions:
     """Read a prediction file; the names of its fields may differ from the usual ones.
 
-    Of joints by modality, only those of the named modalities are looked at.
+    Of joints by modality, only those of the named modalities are looked at. ``mask`` names the field of what is valid,
+    ``(N,)`` or ``(N, J)``.
     """
     fields = Watched(_fields(Path(path)))
     where = shown(path)
@@ -127,6 +154,8 @@ def read(
     if not n:
         raise InputError(f"{where}: {prediction} holds no samples; give at least one")
     _same_length(fields, (prediction, truth), n, where)
+    if mask and mask not in fields:
+        raise InputError(f"{where}: no field {mask!r} for --mask; it has {some(sorted(fields))}")
     predicted, true, reasons = _joints(fields[prediction], fields[truth], n, where, (prediction, truth))
     cameras = {
         side: streams.find(fields, asked, side, n, where, columns or {})
@@ -139,8 +168,11 @@ def read(
             _same_length(fields, (prediction, name), n, where)
             extra[modality] = _aligned(fields[name], n, predicted.shape[1], f"{where}: {name}")
     ids = _ids(fields, n, where)
+    found = Predictions(Path(path), ids, predicted, true, reasons, cameras, extra)
+    if mask:
+        found = found.hide(to_mask(fields[mask], predicted.shape, f"{where}: {mask}"))
     note(path, fields.untaken())
-    return Predictions(Path(path), ids, predicted, true, reasons, cameras, extra)
+    return found
 
 
 def write(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
@@ -163,6 +195,15 @@ def write(path: str | os.PathLike[str], fields: Mapping[str, Any]) -> None:
         raise InputError(f"{shown(path)}: expected a name that ends in .npz")
     with replacing(path) as file:
         np.savez(file, **arrays)  # type: ignore[arg-type]
+
+
+def _fill_hidden(joints: Array, seen: Array) -> Array:
+    """Return joints with those that are hidden at the mean of the visible ones, so that no size depends on them."""
+    filled = np.array(joints, dtype=np.float64)
+    filled[~seen] = 0.0
+    middle = filled.sum(axis=1) / np.maximum(seen.sum(axis=1), 1)[:, np.newaxis]
+    filled[~seen] = np.broadcast_to(middle[:, np.newaxis], filled.shape)[~seen]
+    return filled
 
 
 def _fields(path: Path) -> dict[str, Any]:

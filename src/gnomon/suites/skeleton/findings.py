@@ -201,6 +201,24 @@ def _merged(seen: Seen) -> Finding | None:
     return Finding("merged-sequences", "warning", "sample ids", evidence, remedy)
 
 
+def say_joints(facts: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Say that nothing was projected, and which joints are approximate or left out; ``facts`` are those of a chunk."""
+    found = []
+    if not facts["cameras"]:
+        evidence = "the input has no cameras: nothing was projected, and joints were scored as they are given"
+        remedy = "give a prediction file with cameras for errors in the frame of a sensor"
+        found.append(Finding("not-projected", "info", "cameras", evidence, remedy))
+    if facts["approximate"]:
+        near = some(facts["approximate"], show=24)
+        evidence = f"joints of the prediction that were derived approximately, some cm off: {near}"
+        remedy = "--match-joints exact scores only joints that are the same point of the body"
+        found.append(Finding("approximate-joints", "warning", "joints", evidence, remedy))
+    if facts["left_out"]:
+        evidence = f"joints of the truth that were not scored: {some(facts['left_out'], show=24)}"
+        found.append(Finding("joints-left-out", "info", "joints", evidence, "the prediction has no such joints"))
+    return tuple(found)
+
+
 def find_nothing_kept(samples: Mapping[str, Any]) -> tuple[Finding, ...]:
     """Say why nothing is scored where every sample was dropped; ``samples`` is the coverage of the run."""
     if samples["valid"]:

@@ -6,7 +6,7 @@ Blocks hold whole sequences, so that a sequence's result does not depend on what
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,8 @@ class Block:
     truth: Array
     deviation: Array
     """Largest distance between the joints of two fused modalities, by sample."""
+    seen: Array | None = None
+    """Visible joints; None where all are."""
 
 
 class Projector:
@@ -48,12 +50,14 @@ class Projector:
         self._decoded: dict[tuple[str, str], Poses] = {}
         self._usable: dict[str, Array] = {}
         count = len(sequences.named)
-        self.truth = self._reference("gt", settings.target)
         self.reasons = file.reasons.copy()
-        self._drop(~self._ok(self.truth), NO_REFERENCE)
         self.motions: dict[str, Poses] = {}
         """By modality, per sequence or per sample: from the canonical frame into the target's."""
         self.stable = np.ones((len(settings.modalities), count))
+        if not settings.is_projected:
+            return
+        self.truth = self._reference("gt", settings.target)
+        self._drop(~self._ok(self.truth), NO_REFERENCE)
         if settings.mode == "seq_lidar_ref":
             self.motions[settings.target] = self._reference("pred", settings.target)
             self._drop(~self._ok(self.motions[settings.target]), NO_REFERENCE)
@@ -105,6 +109,10 @@ class Projector:
             start = end
 
     def _block(self, rows: Array, codes: Array) -> Block:
+        seen = None if self.file.seen is None else self.file.seen[rows]
+        if not self.settings.is_projected:
+            truth, prediction = (side[rows].astype(np.float64) for side in (self.file.truth, self.file.prediction))
+            return self._smooth(Block(rows, codes, prediction, truth, np.zeros(len(rows)), seen))
         truth = self.project(self.truth, self.file.truth, rows, codes)
         if self.settings.mode == "seq_lidar_ref":
             motion = self.motions[self.settings.target]
@@ -119,12 +127,15 @@ class Projector:
             target = names.index(self.settings.target) if self.settings.target in names else None
             fused = fusion.fuse(parts, active, target, self.stable[:, codes], self.settings.weighing)
             prediction, deviation = fused.joints, fused.deviation
+        return self._smooth(Block(rows, codes, prediction, truth, deviation, seen))
+
+    def _smooth(self, block: Block) -> Block:
         window, sides = self.settings.window, self.settings.smoothed
         if window > 1 and sides in ("pred", "both"):
-            prediction = smooth(prediction, codes, window)
+            block = replace(block, prediction=smooth(block.prediction, block.codes, window, block.seen))
         if window > 1 and sides in ("gt", "both"):
-            truth = smooth(truth, codes, window)
-        return Block(rows, codes, prediction, truth, deviation)
+            block = replace(block, truth=smooth(block.truth, block.codes, window, block.seen))
+        return block
 
     def _joints(self, modality: str) -> Array:
         return self.file.by_modality.get(modality, self.file.prediction)
@@ -192,8 +203,16 @@ class Projector:
         self.reasons[which & (self.reasons == KEPT)] = reason
 
 
-def smooth(joints: Array, codes: Array, window: int) -> Array:
-    """Return the moving average over an odd window, cut at the ends of sequences; rows lie by sequence and frame."""
+def smooth(joints: Array, codes: Array, window: int, seen: Array | None = None) -> Array:
+    """Return the moving average over an odd window, cut at the ends of sequences; rows lie by sequence and frame.
+
+    Where joints are hidden, ``seen`` ``(N, J)``, the average is over those that are not.
+    """
+    if seen is not None:
+        shown = np.repeat(seen[:, :, np.newaxis], 3, axis=2)
+        whole = smooth(np.where(shown, joints, 0.0), codes, window)
+        share = smooth(shown.astype(np.float64), codes, window)
+        return np.where(shown, np.divide(whole, share, out=np.zeros_like(whole), where=share > 0), joints)
     total = np.zeros_like(joints)
     counts = np.zeros(len(joints))
     half = min(window // 2, len(joints) - 1)

@@ -39,8 +39,12 @@ def protocol(
     slices: Sequence[str],
     group: str,
     settings: Mapping[str, str],
+    projected: bool = True,
 ) -> Protocol:
-    """Return the protocol for skeletons with the given joints; `settings` is what the true side depends on."""
+    """Return the protocol for skeletons with the given joints; `settings` is what the true side depends on.
+
+    Without cameras (not ``projected``) nothing is claimed of a sensor.
+    """
     measures: list[Measure] = [
         pose.MPJPE(pelvis),
         pose.MPJPE(pelvis, "similarity"),
@@ -51,11 +55,13 @@ def protocol(
         pose.MPJPE(pelvis, average="macro"),
         *(pose.PCK(pelvis, threshold_mm=limit) for limit in THRESHOLDS_MM),
         *(pose.AUC(pelvis, upto_mm=limit) for limit in RANGES_MM),
+        pose.PCK3D(pelvis),
+        pose.AUC3D(pelvis),
         pose.MPJPE(pelvis, "similarity", "macro"),
         pose.MPJPE(pelvis, "root", "macro"),
     ]
     if len(joints) <= MAX_JOINTS:
-        measures += [pose.JointMPJPE(pelvis, joint) for joint in joints]
+        measures += [pose.JointMPJPE(pelvis, joint, kind) for kind in ("none", "root") for joint in joints]
     return Protocol(
         name="skeleton",
         version="1",
@@ -63,6 +69,6 @@ def protocol(
         group=group,
         slices=tuple(slices),
         settings=dict(settings),
-        claims=CLAIMS,
+        claims=CLAIMS if projected else CLAIMS[:1],
         variant=variant,
     )

@@ -1,14 +1,15 @@
-"""Verbs ``score`` and ``run``: prediction files to errors in the frame of the sensor.
+"""Verbs ``score`` and ``run``: joints to errors, in the frame of the sensor where there are cameras.
 
-A prediction file holds the truth as well. It is given in one piece, or as a folder of shards (``.npz``) with whole
-sequences: a sequence belongs to one shard. A shard without sample ids is one sequence, called by the name of the shard.
+Truth and predictions are given apart (:mod:`gnomon.suites.skeleton.sides`), and are then scored as they are. Or a
+prediction file holds both, perhaps with cameras (:mod:`gnomon.suites.skeleton.files`). It is given in one piece, or as
+a folder of shards (``.npz``) with whole sequences: a sequence belongs to one shard. A shard without sample ids is one
+sequence, called by the name of the shard.
 Tallies of shards are those of the file in one piece; medians and percentiles, which are told beside the scores, are
 counted in bins (:mod:`gnomon.suites.skeleton.spreads`).
 """
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
 from collections.abc import Mapping, Sequence
@@ -17,13 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.cases import Roster
 from gnomon.core.errors import InputError, some
 from gnomon.core.ledgers import Ledger
-from gnomon.core.tallies import Array, Tallies
+from gnomon.core.tallies import Tallies
 from gnomon.engine.job import Job
 from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
 from gnomon.intake import shards
@@ -35,27 +35,40 @@ from gnomon.measures.plausibility import (
     NEAR_PLACE,
     POWERS,
     measure_distances,
-    metres_of,
     show_extent,
 )
+from gnomon.measures.pose_joints import JointSet
 from gnomon.measures.skeletons import MPJPE
 from gnomon.numerics.procrustes import ALIGNMENTS, align
 from gnomon.runs import parts
-from gnomon.runs.alignment import LEFT_OUT, fingerprint_left_out
+from gnomon.runs.alignment import LEFT_OUT
 from gnomon.runs.exhibits import Worst
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
 from gnomon.runs.variants import DIFFERS
 from gnomon.suites.skeleton import calibration, exhibits, files, findings, seen, sequences, spreads, summaries
+from gnomon.suites.skeleton.bodies import (
+    Source,
+    check_legs,
+    check_size,
+    find_root,
+    metres_of_unit,
+    name_joints,
+    read_set,
+    rename,
+)
+from gnomon.suites.skeleton.content import count_samples, digest_data, fingerprint_dropped, table_of
 from gnomon.suites.skeleton.exhibits import Clip, Places
-from gnomon.suites.skeleton.files import KEPT, REASONS, Predictions
+from gnomon.suites.skeleton.files import KEPT
+from gnomon.suites.skeleton.grouping import is_given, level_of, regroup
 from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.projection import Projector
 from gnomon.suites.skeleton.protocol import protocol
 from gnomon.suites.skeleton.seen import Seen
-from gnomon.suites.skeleton.sequences import NO_FRAME, Named, Sequences, make_roster
-from gnomon.suites.skeleton.settings import LIDAR, Arm, Settings, list_arms
+from gnomon.suites.skeleton.sequences import Named, make_roster
+from gnomon.suites.skeleton.settings import LIDAR, Arm, list_arms
+from gnomon.suites.skeleton.sides import list_systems, read_pair
 from gnomon.suites.skeleton.sizes import check_sizes
 from gnomon.suites.skeleton.spreads import Spreads
 
@@ -63,25 +76,8 @@ SUFFIXES = (".npz",)
 FROM_SENSOR_M = 200.0
 """Metres that a body is at most from the sensor that sees it."""
 FAMILY = MPJPE.family
-PART = 1 << 14
-"""Samples that are converted at a time."""
 DRAWN = 500
 """Samples of every shard that reference frames are drawn for."""
-
-
-@dataclass(frozen=True)
-class Source:
-    """One prediction file, read."""
-
-    file: Predictions
-    sequences: Sequences
-    joints: tuple[str, ...]
-    pelvis: tuple[int, ...]
-
-    @property
-    def root(self) -> tuple[int, int]:
-        """The two joints (perhaps the same one) whose middle is the root."""
-        return self.pelvis[0], self.pelvis[-1]
 
 
 @dataclass(frozen=True)
@@ -95,8 +91,17 @@ class Measured:
     """The file of the worst clips, by name."""
 
 
+def score_published(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score as :func:`score` does, by the published protocol unless another variant is named: the verb ``run``."""
+    return score(options if options.variant else replace(options, variant="published"))
+
+
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
-    """Score every file in every asked variant and arm; folders of shards are scored shard by shard."""
+    """Score every system in every asked variant and arm; folders of shards are scored shard by shard."""
+    if not options.pred_file:
+        return _score_sides(options)
+    if is_given(options.truth) or len(options.predictions):
+        raise InputError("--pred-file holds both sides: give it alone, or --truth and --predictions without it")
     given = [named(text) for text in options.pred_file]
     check_names([name for name, _ in given])
     list_arms(options)  # refuses options before files are read
@@ -115,51 +120,91 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
         chunks = [Chunk(shard, file, given=known, context=context) for shard, file in found.items()]
         others = shards.others(path, SUFFIXES) if sharded else ()
         systems.append(System(name, path if sharded else str(Path(path)), chunks, others))
+    if sharded:
+        for name in ("ids", "mask", "group"):
+            if not isinstance(getattr(options, name), (str, os.PathLike)):
+                raise InputError(f"{name}: an array in memory cannot be used with folders of shards; give a file")
+    return SCORER.score(systems, options)
+
+
+def _score_sides(options: ScoreOptions) -> list[Evaluation] | Job:
+    """Score truth and predictions that are given apart."""
+    if not is_given(options.truth) or not len(options.predictions):
+        lost = "--truth" if not is_given(options.truth) else "--predictions"
+        raise InputError(
+            f"{lost} is missing: give --truth FILE and --predictions FILE (joints (N, J, 3)), or --pred-file FILE, "
+            "which holds both sides and cameras; 'gnomon template skeleton DIR' writes an example"
+        )
+    list_arms(options, cameras=False)  # refuses options before files are read
+    known = {"exhibits": 0 if options.out == "none" else options.exhibits}
+    systems = [
+        System(one.name, one.where, [Chunk("", options.truth, one.content, given=known, context={"rig_file": ""})])
+        for one in list_systems(options.predictions, options.truth)
+    ]
     return SCORER.score(systems, options)
 
 
 def tally(chunk: Chunk, options: ScoreOptions) -> Part:
     """Read one chunk and tally it in every arm; ``facts[arm.key]`` is what is told of it besides its scores."""
     rigs = _read_rigs(chunk)
+    read: dict[str, Any] = {}
     with reading_for(chunk.reader):
-        source = read_source(chunk.truth, options, chunk.name or sequences.ALL)
+        if chunk.predictions is None:
+            source = read_source(chunk.truth, options, chunk.name or sequences.ALL)
+        else:
+            source, read = read_pair(chunk.truth, chunk.predictions, options)
+            sides = "truth", f"predictions of {chunk.reader}"
+            asked = replace(options, gt_keypoints_key=sides[0], pred_keypoints_key=sides[1])
+            check_sizes(source.file, source.sequences, asked)
+    source = replace(source, sequences=regroup(source.sequences, options.group))
+    cameras = source.file.has_cameras
     facts: dict[str, Any] = {
         "named": [list(one) for one in source.sequences.named],
         "joints": list(source.joints),
         "pelvis": list(source.pelvis),
+        "cameras": cameras,
+        "approximate": list(source.approximate),
+        "left_out": list(source.left_out),
+        **read,
     }
     if not chunk.name:
-        facts["inputs"] = [{"path": str(source.file.path), "sha256": hash_file(source.file.path)}]
+        paths = read.get("files", [str(source.file.path)])
+        facts["inputs"] = [{"path": path, "sha256": hash_file(Path(path))} for path in paths]
+    options = replace(options, fps=read.get("fps", options.fps))
     tallies, ledgers, tables = {}, {}, {}
     kept: dict[str, bytes] = {}
-    for arm in list_arms(options):
+    for arm in list_arms(options, cameras=cameras):
         own = sort_rows(source, arm, chunk.name or chunk.reader)
         done = measure(own, arm, rigs, chunk.given["exhibits"], options)
         told, ledgers[arm.key] = _tell(done, options.seed, whole=not chunk.name)
         facts[arm.key] = {**told, TRUTH: digest_data(source, arm.settled)}
-        tallies[arm.key], tables[arm.key] = done.tallies, table_of(own, done)
+        tallies[arm.key], tables[arm.key] = done.tallies, table_of(own, done.projector, done.tracker.errors)
         kept |= {f"{arm.key}/{name}": content for name, content in done.clips.items()}
-    return Part(make_roster(source.sequences.named), tallies, ledgers, facts, files=kept, tables=tables)
+    return Part(
+        make_roster(source.sequences.named, level_of(options)), tallies, ledgers, facts, files=kept, tables=tables
+    )
 
 
 def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
     """Make an evaluation for every arm of what the chunks of one system left."""
     read = list(partials)
     _check_bodies(read)
-    rosters = _name_cases(read)
+    rosters = _name_cases(read, level_of(options))
     whole = parts.folded([replace(part, roster=roster) for (_, part), roster in zip(read, rosters, strict=True)])
     names = {
         shard: dict(zip(part.roster.ids, roster.ids, strict=True))
         for (shard, part), roster in zip(read, rosters, strict=True)
     }
-    return [_evaluate(arm, partials, whole, names, options) for arm in list_arms(options)]
+    cameras = bool(read[0][1].facts["cameras"])
+    return [_evaluate(arm, partials, whole, names, options) for arm in list_arms(options, cameras=cameras)]
 
 
+PLACES = ("truth", "predictions", "pred_file", "rig_file")
 SETTINGS = (
     *(
         field.name
         for field in fields(ScoreOptions)
-        if field.name in ScoreOptions.__annotations__ and field.name not in ("pred_file", "no_progress", "rig_file")
+        if field.name in ScoreOptions.__annotations__ and field.name not in (*PLACES, "no_progress")
     ),
     "seed",
 )
@@ -227,20 +272,27 @@ def _evaluate(
     found = findings.say(arm.settled, united, distributions)
     samples = _add_samples([one["samples"] for one in told])
     left_out = {names[chunk][case]: digest for chunk, one in every.items() for case, digest in one[LEFT_OUT].items()}
-    record = arm.settled.record()
+    first, where, roster = next(iter(partials.facts.values())), partials.system.where, whole.roster
+    options = replace(options, fps=first.get("fps", options.fps))
+    record = {**arm.settled.record(), **({"aligned_by": first["aligned_by"]} if "aligned_by" in first else {})}
     facts = {
         "settings": record,
         **found.facts,
         "summary": summaries.describe_errors([one["sums"] for one in told], distributions, options.fps or None),
         "cameras": summaries.describe_cameras([one["cameras"] for one in told], distributions),
-        **({DIFFERS: findings.say_differences(arm.settled, united)} if arm.variant == "strict" else {}),
+        **(
+            {DIFFERS: findings.say_differences(arm.settled, united)}
+            if arm.variant == "strict" and arm.settled.is_projected
+            else {}
+        ),
     }
-    first, where, roster = next(iter(partials.facts.values())), partials.system.where, whole.roster
-    target = {**arm.settled.target_settings(), "ids": options.group_by}
+    target = {**arm.settled.target_settings(), "ids": options.group_by or options.id_preset}
     joints, pelvis = tuple(first["joints"]), tuple(first["pelvis"])
     coverage = {"complete": True, "samples": samples, **({LEFT_OUT: left_out} if left_out else {})}
     return Evaluation(
-        protocol=protocol(joints, pelvis, arm.variant, tuple(roster.tags), roster.level, target),
+        protocol=protocol(
+            joints, pelvis, arm.variant, tuple(roster.tags), roster.level, target, arm.settled.is_projected
+        ),
         suite="skeleton",
         system=arm.system(partials.system.name),
         roster=roster,
@@ -248,12 +300,19 @@ def _evaluate(
         data=partials.data(arm.key),
         table=partials.table(arm.key),
         coverage=partials.coverage(coverage, None),
-        findings=(*findings.find_nothing_kept(samples), *found.findings),
+        findings=(*findings.find_nothing_kept(samples), *found.findings, *findings.say_joints(first)),
         inputs=tuple(first.get("inputs", ())),
-        options={**opt.record(replace(options, pred_file=(where,), variant=arm.variant)), **record},
+        options={**opt.record(_name_source(options, where, arm.variant)), **record},
         facts=facts,
         files=_gather_clips(partials, arm, names, options),
     )
+
+
+def _name_source(options: ScoreOptions, where: str, variant: str) -> ScoreOptions:
+    """Return the options of one system in one variant."""
+    if options.pred_file:
+        return replace(options, pred_file=(where,), variant=variant)
+    return replace(options, predictions=(where,), variant=variant)
 
 
 def _gather_clips(
@@ -278,6 +337,8 @@ def _check_bodies(read: Sequence[tuple[str, Part]]) -> None:
                 f"shard {shard} has {len(part.facts['joints'])} joints and {name} has {len(first['joints'])}; score "
                 "one body at a time"
             )
+        if part.facts["cameras"] != first["cameras"]:
+            raise InputError(f"one of the shards {name} and {shard} has cameras, the other has none; score them apart")
         for sequence in (Named(*item) for item in part.facts["named"]):
             if owner.setdefault(sequence, shard) != shard:
                 raise InputError(
@@ -286,10 +347,10 @@ def _check_bodies(read: Sequence[tuple[str, Part]]) -> None:
                 )
 
 
-def _name_cases(read: Sequence[tuple[str, Part]]) -> list[Roster]:
+def _name_cases(read: Sequence[tuple[str, Part]], level: str) -> list[Roster]:
     """Return who the cases of every chunk are, as they are called where all are known."""
     named = [[Named(*item) for item in part.facts["named"]] for _, part in read]
-    whole = make_roster([one for own in named for one in own])
+    whole = make_roster([one for own in named for one in own], level)
     ends = np.cumsum([0, *(len(own) for own in named)])
     return [whole.take(np.arange(start, end)) for start, end in itertools.pairwise(ends)]
 
@@ -312,21 +373,23 @@ def read_source(path: str, options: ScoreOptions, alone: str) -> Source:
         truth_cameras=options.gt_cameras_key,
         columns={modality: index for modality, index in indices.items() if index is not None},
         modalities=[part.strip().lower() for part in options.fusion_modalities.split(",")],
-    ).to_metres(metres_of(options.unit or "m"))
+        mask=options.mask,
+    ).to_metres(metres_of_unit(options.unit or "m"))
     size = file.prediction.shape[1]
-    names = tuple(part.strip() for part in options.joint_names.split(",")) if options.joint_names else ()
-    if len(set(names)) != len(names):
-        raise InputError(f"--joint-names: expected distinct names, but {some(n for n in names if names.count(n) > 1)}")
-    if names and len(names) != size:
-        raise InputError(f"--joint-names: {len(names)} names, but {path} has {size} joints")
-    found = sequences.find(file.ids, len(file), options.group_by)
+    body = JointSet("not named", tuple(map(str, range(size))))
+    if options.joints:
+        body = check_size(read_set(options.joints, "--joints"), size, str(path), "--joints")
+        check_legs(body, file.truth, str(path))
+    body = rename(body, name_joints(options, size, str(path)))
+    found = sequences.find(file.ids, len(file), options.group_by, options.id_preset)
     found = found if file.ids is not None else replace(found, named=(Named(alone),))
     check_sizes(file, found, options)
     return Source(
         file,
         found,
-        names or tuple(map(str, range(size))),
-        _pelvis(options.pelvis_index, size),
+        body.names,
+        find_root(options.pelvis_index, body),
+        body.bones,
     )
 
 
@@ -337,7 +400,7 @@ def _check_cameras(projector: Projector, options: ScoreOptions) -> None:
     """
     rows = np.flatnonzero(projector.reasons == KEPT)
     rows = rows[:: max(len(rows) // MEASURED, 1)]
-    if not len(rows) or options.unit == "m":
+    if not len(rows) or options.unit == "m" or not projector.settings.is_projected:
         return
     codes, file = projector.sequences.codes[rows], projector.file
     motion = next(iter(projector.motions.values()))
@@ -358,13 +421,6 @@ def _check_cameras(projector: Projector, options: ScoreOptions) -> None:
             f"{where}: {options.pred_cameras_key}: predicted joints are {show_extent(predicted)} {said}, true ones "
             f"{show_extent(true)}: translations of cameras and joints are not in one unit; {remedy}"
         )
-
-
-def _pelvis(text: str, size: int) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    if not 1 <= len(parts) <= 2 or not all(part.isdecimal() and int(part) < max(size, 1) for part in parts):
-        raise InputError(f"--pelvis-index {text!r}: expected a joint from 0 to {size - 1}, or two of them as A,B")
-    return tuple(map(int, parts))
 
 
 def sort_rows(source: Source, arm: Arm, name: str) -> Source:
@@ -395,7 +451,7 @@ def measure(source: Source, arm: Arm, rigs: calibration.Rigs | None, most: int, 
     _check_cameras(projector, options)
     metric = MPJPE(source.pelvis)
     count = len(source.sequences.named)
-    bones = summaries.parse_bones(options.bones, len(source.joints))
+    bones = summaries.parse_bones(options.bones, len(source.joints), source.bones)
     tracker = summaries.Tracker(len(source.file), source.sequences, options.fps or None, bones, source.root)
     places = Places(source.sequences, make_roster(source.sequences.named).ids)
     worst, windows = Worst[Clip](most, exhibits.SAMPLES), 0
@@ -405,7 +461,7 @@ def measure(source: Source, arm: Arm, rigs: calibration.Rigs | None, most: int, 
     for block in projector.blocks():
         new = np.diff(block.codes, prepend=-1) != 0
         present, local = block.codes[new], np.cumsum(new) - 1
-        aligned = align(block.truth, block.prediction, keep=ALIGNMENTS, pelvis=source.root)
+        aligned = align(block.truth, block.prediction, keep=ALIGNMENTS, pelvis=source.root, mask=block.seen)
         part = metric.tally_aligned(aligned, local, len(present), source.joints)
         for name, array in part.fields.items():
             tallied[name][present] = array
@@ -413,68 +469,3 @@ def measure(source: Source, arm: Arm, rigs: calibration.Rigs | None, most: int, 
         windows += exhibits.offer_clips(worst, places, block, aligned)
     clips = exhibits.pack_clips(worst.items, windows, source.joints, bones)
     return Measured(projector, tracker, Tallies(blank.layout, blank.axes, tallied), clips)
-
-
-def count_samples(projector: Projector) -> dict[str, Any]:
-    """Return how many samples there are, how many are valid, and how many were dropped for what."""
-    found = np.bincount(projector.reasons, minlength=len(REASONS))
-    dropped = {reason: int(found[code]) for code, reason in enumerate(REASONS) if code != KEPT and found[code]}
-    return {"total": len(projector.file), "valid": int(found[KEPT]), "dropped": dropped}
-
-
-def fingerprint_dropped(projector: Projector) -> dict[str, str]:
-    """Return, by sequence, the fingerprint of the samples that were dropped; nothing where none was."""
-    rows = np.flatnonzero(projector.reasons != KEPT)
-    if not len(rows):
-        return {}
-    ids = projector.file.ids
-    names = [ids[row] if ids else str(row) for row in rows.tolist()]
-    order = sorted(range(len(rows)), key=names.__getitem__)
-    codes = projector.sequences.codes[rows[order]]
-    cases = make_roster(projector.sequences.named).ids
-    return fingerprint_left_out(pa.array([names[place] for place in order]), codes, cases)
-
-
-def digest_data(source: Source, settled: Settings) -> str:
-    """Return the fingerprint of ids, true joints and true cameras of the target, whatever they are stored as."""
-    state = hashlib.sha256("\0".join(source.file.ids or ()).encode("utf-8", "surrogatepass"))
-    cameras = source.file.cameras["gt"].stream(settled.target, settled.sensor(settled.target))
-    for array in (source.file.truth, cameras):
-        kind = (
-            np.float32 if all(_narrow(array[start : start + PART]) for start in range(0, len(array), PART)) else float
-        )
-        for start in range(0, len(array), PART):
-            part = np.ascontiguousarray(array[start : start + PART], dtype=kind)
-            lost = np.isnan(part)
-            state.update((np.where(lost, np.nan, part).astype(kind) if lost.any() else part).data)
-    return state.hexdigest()
-
-
-def _narrow(part: Array) -> bool:
-    """Say whether float32 holds these numbers as they are."""
-    if part.dtype == np.float32:
-        return True
-    with np.errstate(over="ignore"):
-        return bool(np.array_equal(part.astype(np.float32).astype(part.dtype), part, equal_nan=True))
-
-
-def table_of(source: Source, done: Measured) -> pa.Table:
-    """Return what was scored, a row per sample in the order in which they were taken."""
-    projector, tracker = done.projector, done.tracker
-    names = [named.sequence for named in source.sequences.named]
-    frames = pa.array(source.sequences.frames, mask=source.sequences.frames == NO_FRAME)
-    columns: dict[str, Any] = {
-        "sample": pa.array(source.file.ids or [str(row) for row in range(len(source.file))], pa.string()),
-        "sequence": _coded(source.sequences.codes, names),
-        "frame": frames,
-        "dropped": _coded(projector.reasons, REASONS),
-    }
-    missing = projector.reasons != KEPT
-    columns |= {name: pa.array(values, mask=missing) for name, values in tracker.errors.items()}
-    return pa.table(columns)
-
-
-def _coded(codes: Array, names: Sequence[str]) -> pa.Array:
-    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int64)), pa.array(names, pa.string())).cast(
-        pa.string()
-    )

@@ -140,7 +140,8 @@ def see(projector: Projector, tracker: Tracker, seed: int, most: int = MOST, str
         "pa_invariance_m": shape,
         "pelvis_invariance_m": still,
     }
-    found |= _sequences(projector) | _moving(projector) | _apart(projector) | _order(projector)
+    still_cameras = _moving(projector) if projector.settings.is_projected else {"farthest": (0.0, 0.0, "")}
+    found |= _sequences(projector) | still_cameras | _apart(projector) | _order(projector)
     return Seen(**found, **drawn(projector, generator(seed, "skeleton", "reference", *stream), most))
 
 
@@ -160,6 +161,8 @@ def united(every: Sequence[Seen]) -> Seen:
 
 def asked(settings: Settings) -> list[tuple[str, str, str]]:
     """Return the cameras that are looked for: what each is called, its side, its modality."""
+    if not settings.is_projected:
+        return []
     others = settings.modalities if settings.mode == "multi_sensor" else ()
     return [
         (f"{side} {name}:{settings.sensor(name)}", side, name)
@@ -287,9 +290,10 @@ def _pooled(every: Sequence[Seen]) -> tuple[float, ...]:
 def _invariance(projector: Projector, tracker: Tracker) -> tuple[float | None, float | None]:
     """Return how far PA-MPJPE of samples moves under projection, and pelvis-centred MPJPE without camera translation.
 
-    None where smoothing or fusion change the shape.
+    None where smoothing or fusion change the shape, nothing is projected, or joints are hidden.
     """
-    if projector.settings.window > 1 or tracker.deviation > EFFECT_M:
+    hidden = projector.file.seen is not None
+    if projector.settings.window > 1 or tracker.deviation > EFFECT_M or hidden or not projector.settings.is_projected:
         return None, None
     rows, _ = _spaced(projector)
     if not len(rows):

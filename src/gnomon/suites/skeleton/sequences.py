@@ -2,7 +2,15 @@
 
 The usual rule: the sequence is the first ``p<digits>_a<digits>`` of the id, else its first two fields between
 underscores; the frame is the number at its end. Subject and action are the two numbers. Another rule is a regular
-expression with the named group ``sequence`` and perhaps ``frame``, ``subject`` and ``action``.
+expression with the named group ``sequence`` and perhaps ``frame``, ``subject`` and ``action``, or a preset:
+
+``h36m``  ``S9_Walking_1``: subject ``S9``, action ``Walking``, take 1 (one or two digits, or none); perhaps a camera of
+          eight digits, and a frame: ``S9_Walking_1.60457274_000123``
+``3dpw``  ``downtown_arguing_00``: action ``arguing``; perhaps a person, 0 or 1, and a frame:
+          ``downtown_arguing_00_1/image_00042``. The dataset does not name people, so that recordings are the groups.
+
+Labels of sequences that several rows share (:func:`find_labels`) are read by the same rules, but for the frame: rows
+then follow one another in their order.
 """
 
 from __future__ import annotations
@@ -21,6 +29,22 @@ from gnomon.core.tallies import Array
 from gnomon.intake.faults import shown
 
 USUAL = re.compile(r"(?P<sequence>p(?P<subject>\d+)_a(?P<action>\d+))", re.ASCII)
+PRESETS = {
+    "h36m": re.compile(
+        r"(?P<sequence>(?P<subject>S\d+)[_/ ](?P<action>[A-Za-z]+)(?:[_ ]\d{1,2}(?!\d))?(?:[._ /-]\d{8}(?!\d))?)"
+        r"(?:[._ /-](?:frame_?|image_|img_)?(?P<frame>\d+))?(?:\.\w+)?$",
+        re.ASCII,
+    ),
+    "3dpw": re.compile(
+        r"(?P<sequence>(?P<subject>[A-Za-z]+_(?P<action>[A-Za-z]+)_\d{2})(?:_[0-9](?!\d))?)"
+        r"(?:[._ /-](?:frame_?|image_|img_)?(?P<frame>\d+))?(?:\.\w+)?$",
+        re.ASCII,
+    ),
+}
+"""Rules of known datasets."""
+LEVELS = {"3dpw": "recording"}
+"""What the groups of a preset are called, where they are not subjects."""
+PERSON = re.compile(r" ?person \d+$")
 NO_FRAME = -1
 LONGEST = 18
 """Digits of a frame number; what is longer is no frame number."""
@@ -87,16 +111,16 @@ class Sequences:
         return np.bincount(codes[1:][same], minlength=len(self.named))
 
 
-def find(ids: Sequence[str] | None, n: int, rule: str = "") -> Sequences:
+def find(ids: Sequence[str] | None, n: int, rule: str = "", preset: str = "") -> Sequences:
     """Return the sequences of n samples by their ids; without ids they are one."""
     if ids is None:
         return Sequences(np.zeros(n, dtype=np.int64), np.full(n, NO_FRAME), (Named(ALL),))
-    pattern = _compiled(rule) if rule else None
+    pattern = _compiled(rule) if rule else PRESETS.get(preset)
     codes, frames = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
     known: dict[Named, int] = {}
     if pattern is not None:
         for index, text in enumerate(ids):
-            name, frames[index] = _by_rule(text, pattern)
+            name, frames[index] = _by_rule(text, pattern, preset)
             codes[index] = known.setdefault(name, len(known))
         return Sequences(codes, frames, tuple(known))
     stems: dict[str, int] = {}
@@ -118,6 +142,35 @@ def find(ids: Sequence[str] | None, n: int, rule: str = "") -> Sequences:
     return Sequences(np.array(listed_codes, dtype=np.int64), np.array(listed_frames, dtype=np.int64), tuple(known))
 
 
+def find_labels(labels: Sequence[str], rule: str = "", preset: str = "") -> Sequences:
+    """Return the sequences of samples by their labels: rows of one label are one sequence, in their order.
+
+    >>> find_labels(["S9_Eating_1", "S9_Eating_1", "S11_Posing"], preset="h36m").named[1]
+    Named(sequence='S11_Posing', subject='S11', action='Posing')
+    """
+    pattern = _compiled(rule) if rule else PRESETS.get(preset)
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(label, len(known)) for label in labels], dtype=np.int64)
+    named = []
+    for label in known:
+        person = PERSON.search(label)
+        stem = label[: person.start()] if person else label
+        if pattern is not None:
+            said = _by_rule(stem, pattern, preset)[0]
+        else:
+            found = USUAL.search(stem)
+            said = Named("", f"p{found['subject']}", f"a{found['action']}") if found else Named("")
+        named.append(said._replace(sequence=label))
+    return Sequences(codes, np.full(len(labels), NO_FRAME), tuple(named))
+
+
+def to_frames(values: Sequence[str], n: int) -> Array:
+    """Return frame numbers that were written beside the samples; none where one of them is no whole number."""
+    texts = [value.removesuffix(".0") for value in values]
+    fine = len(texts) == n and all(t.isascii() and t.isdecimal() and len(t) <= LONGEST for t in texts)
+    return np.array([int(text) for text in texts]) if fine else np.full(n, NO_FRAME)
+
+
 def _compiled(rule: str) -> re.Pattern[str]:
     try:
         pattern = re.compile(rule)
@@ -128,8 +181,11 @@ def _compiled(rule: str) -> re.Pattern[str]:
     return pattern
 
 
-def _by_rule(text: str, pattern: re.Pattern[str]) -> tuple[Named, int]:
+def _by_rule(text: str, pattern: re.Pattern[str], preset: str = "") -> tuple[Named, int]:
     found = pattern.search(text)
+    if preset and pattern is PRESETS[preset] and found is None:
+        example = {"h36m": "S9_Walking_1", "3dpw": "downtown_arguing_00"}[preset]
+        raise InputError(f"--id-preset {preset}: sample id {shown(text, 80)!r} is not written as {example}")
     if found is None or found["sequence"] is None:
         raise InputError(f"--group-by: sample id {shown(text, 80)!r} does not match; widen the expression")
     parts = found.groupdict()
@@ -152,14 +208,14 @@ def _trailing(text: str) -> int:
     return int(text[-digits:]) if 0 < digits <= LONGEST else NO_FRAME
 
 
-def make_roster(found: Sequence[Named]) -> Roster:
-    """Return who sequences are; groups are subjects where every sequence names one."""
+def make_roster(found: Sequence[Named], level: str = "") -> Roster:
+    """Return who sequences are; groups are subjects where every sequence names one, or are called as ``level`` says."""
     subjects = [named.subject for named in found]
     actions = [named.action for named in found]
-    level = "subject" if all(subjects) else "sequence"
+    level = level or ("subject" if all(subjects) else "sequence")
     ids = [named.sequence for named in found]
     if len(set(ids)) != len(ids):  # a rule of one's own may give one sequence name to several people or actions
         ids = ["/".join(filter(None, (named.subject, named.action, named.sequence))) for named in found]
-    groups = tuple(subjects) if level == "subject" else tuple(ids)
+    groups = tuple(ids) if level == "sequence" else tuple(subjects)
     tags = {"action": tuple(actions)} if all(actions) and len(set(actions)) > 1 else {}
     return Roster(tuple(join((name,)) for name in ids), groups, tags, level)

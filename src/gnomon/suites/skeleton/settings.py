@@ -9,9 +9,33 @@ from typing import Any
 from gnomon.core.errors import InputError
 from gnomon.core.options import list_variants
 from gnomon.suites.skeleton.fusion import Weighing
-from gnomon.suites.skeleton.options import ScoreOptions
+from gnomon.suites.skeleton.options import MODES, ScoreOptions
 
 LIDAR = "lidar"
+NOT_PROJECTED = "none: the input has no cameras, joints are scored as they are given"
+PUBLISHED = {
+    "ablation": False,
+    "projection_mode": "",
+    "target_modality": LIDAR,
+    "fusion_modalities": "rgb,lidar",
+    "fusion_mode": "mean",
+    "reliability_source": "cross_sensor",
+    "cross_sensor_tau": 0.05,
+    "temporal_trans_tau": 0.05,
+    "temporal_rot_tau_deg": 5.0,
+    "hard_gate_ratio": 0.8,
+}
+"""Options of the published protocol, with their defaults: another value selects the variant ``published``."""
+CAMERAS = {
+    **PUBLISHED,
+    "rig": "",
+    "rig_file": "",
+    "reference": "",
+    "sensor_index_by_modality": "",
+    "lidar_modality_index": None,
+    "rgb_modality_index": None,
+}
+"""Options that mean nothing without cameras, with their defaults."""
 
 SETTINGS = (
     "projection_mode",
@@ -29,6 +53,7 @@ SETTINGS = (
     "reference",
     "sensor_index_by_modality",
     "order",
+    "aligned_by",
 )
 """Resolved settings in the order in which they are printed."""
 FILE_ORDER = "rows of the file: the first usable row of a sequence sets its reference camera"
@@ -51,6 +76,15 @@ class Settings:
     by_frame: bool
     """Whether rows are sorted by frame first; else the order of the file says which camera is the first."""
 
+    @property
+    def is_projected(self) -> bool:
+        """Whether joints are brought into the frame of a sensor; without cameras they are scored as they are."""
+        return self.mode != NOT_PROJECTED
+
+    def without_cameras(self) -> Settings:
+        """Return these settings where there are no cameras."""
+        return replace(self, mode=NOT_PROJECTED, modalities=(), reference="per_frame", by_frame=True)
+
     def sensor(self, modality: str) -> int:
         """Return the index of the sensor of a modality."""
         return dict(self.sensors).get(modality, 0)
@@ -68,6 +102,8 @@ class Settings:
     def target_settings(self) -> dict[str, str]:
         """Return what the true side depends on: runs that differ in it are not compared."""
         smoothed = self.window > 1 and self.smoothed in ("gt", "both")
+        if not self.is_projected:
+            return {"target": "not projected", "reference": "none", "truth": "as it is"}
         return {
             "target": f"{self.target}:{self.sensor(self.target)}",
             "reference": self.reference,
@@ -78,6 +114,13 @@ class Settings:
         """Return what a reader needs to do the same."""
         many = self.mode == "multi_sensor"
         unused = "not used"
+        if not self.is_projected:
+            return {
+                "projection_mode": self.mode,
+                "smooth_window": self.window,
+                "smooth_on": self.smoothed if self.window > 1 else "off",
+                "order": "by frame",
+            }
         return {
             "projection_mode": self.mode,
             "target_modality": self.target,
@@ -112,13 +155,30 @@ class Arm:
         return f"{name}: {self.name}" if self.name else name
 
 
-def list_arms(options: ScoreOptions) -> list[Arm]:
-    """Return every asked variant and arm."""
+def choose_variant(options: ScoreOptions) -> str:
+    """Return the variant that was asked for, by its name or by an option that only the published protocol has."""
+    given = any(getattr(options, name) != usual for name, usual in PUBLISHED.items())
+    return options.variant or ("published" if given else "strict")
+
+
+def list_arms(options: ScoreOptions, *, cameras: bool = True) -> list[Arm]:
+    """Return every asked variant and arm; without cameras there is one, and options that need them are refused."""
+    variant = choose_variant(options)
+    if not cameras:
+        for name in (name for name, usual in CAMERAS.items() if getattr(options, name) != usual):
+            raise InputError(f"--{name.replace('_', '-')} needs cameras, but the input has none; leave it out")
+        if variant != "strict":
+            raise InputError(
+                "the published protocol projects joints through cameras, but the input has none: give "
+                "gt_cameras_stream and pred_cameras_stream, or score joints as they are with 'gnomon score skeleton' "
+                "and --variant strict"
+            )
+        return [Arm("arm0", variant, "", resolve_settings(options, variant).without_cameras())]
     chosen: list[tuple[str, str, Settings]] = []
-    for variant in list_variants(options.variant):
-        base = resolve_settings(options, variant)
+    for each_variant in list_variants(variant):
+        base = resolve_settings(options, each_variant)
         own = vary_settings(base, options.target_modality.lower()) if options.ablation else {"": base}
-        chosen += [(variant, name, each) for name, each in own.items()]
+        chosen += [(each_variant, name, each) for name, each in own.items()]
     return [Arm(f"arm{place}", *one) for place, one in enumerate(chosen)]
 
 
@@ -131,7 +191,8 @@ def resolve_settings(options: ScoreOptions, variant: str) -> Settings:
     if not modalities:
         raise InputError("--fusion-modalities: expected at least one modality, such as rgb,lidar")
     target = options.target_modality.strip().lower()
-    if options.projection_mode == "seq_lidar_ref" and not options.ablation:
+    mode = options.projection_mode or MODES[0]
+    if mode == "seq_lidar_ref" and not options.ablation:
         unused = {
             "--target-modality": target != LIDAR,
             "--rig": bool(options.rig),
@@ -141,7 +202,7 @@ def resolve_settings(options: ScoreOptions, variant: str) -> Settings:
             raise InputError(
                 f"{flag} means nothing in seq_lidar_ref: give --projection-mode multi_sensor, or leave it out"
             )
-    if options.projection_mode == "seq_lidar_ref":
+    if mode == "seq_lidar_ref":
         target = LIDAR
     if not math.isfinite(options.fps):
         raise InputError(f"--fps {options.fps}: expected frames per second, 0 if unknown")
@@ -153,7 +214,7 @@ def resolve_settings(options: ScoreOptions, variant: str) -> Settings:
     if strict and smoothed != "pred":
         smoothed = "pred" if smoothed == "both" else "none"
     return Settings(
-        mode=options.projection_mode,
+        mode=mode,
         target=target,
         modalities=modalities,
         sensors=_sensors(options.sensor_index_by_modality, {target, *modalities}),

@@ -66,12 +66,13 @@ class Tracker:
         errors = found.errors["none"]
         if not self._filled:
             self._distances = np.empty(len(self.errors["mpjpe"]) * errors.shape[1], dtype=np.float32)
+        errors = errors if block.seen is None else errors[block.seen]
         self._distances[self._filled : self._filled + errors.size] = np.minimum(errors.ravel(), _FARTHEST)
         self._filled += errors.size
         self.deviation = max(self.deviation, float(block.deviation.max(initial=0.0)))
         self._move(block)
         if self.bones:
-            seen = np.ones(block.truth.shape[:2], dtype=bool)
+            seen = _seen(block)
             _added(self._stretched, kinematics.bone_error(block.truth, block.prediction, seen, self.bones))
 
     @property
@@ -85,7 +86,7 @@ class Tracker:
 
     def _move(self, block: Block) -> None:
         """Add differences over consecutive frames; sequences with another distance between frames are taken apart."""
-        seen = np.ones(block.truth.shape[:2], dtype=bool)
+        seen = _seen(block)
         steps = self._steps[block.codes]
         for step in np.unique(steps).tolist():
             own: Any = slice(None) if (steps == step).all() else np.flatnonzero(steps == step)
@@ -138,6 +139,8 @@ def measure_cameras(projector: Projector, *, whole: bool) -> tuple[dict[str, Any
         up; and the errors by modality and quantity, of which quantiles are told.
     """
     settings = projector.settings
+    if not settings.is_projected:
+        return {}, {}
     others = settings.modalities if settings.mode == "multi_sensor" else ()
     records: dict[str, Any] = {}
     errors: dict[str, Array] = {}
@@ -185,12 +188,19 @@ def find_levels(joints: Array, cameras: Mapping[str, Array]) -> dict[str, list[t
     return found | {name: [(0.5, float(np.median(own)))] if len(own) else [] for name, own in cameras.items()}
 
 
-def parse_bones(text: str, joints: int) -> list[tuple[int, int]]:
-    """Return pairs of joints from ``0-1,1-4``.
+def _seen(block: Block) -> Array:
+    """Return which joints of a block are visible."""
+    return np.ones(block.truth.shape[:2], dtype=bool) if block.seen is None else block.seen
+
+
+def parse_bones(text: str, joints: int, usual: Sequence[tuple[int, int]] = ()) -> list[tuple[int, int]]:
+    """Return pairs of joints from ``0-1,1-4``; those of the body where none are given.
 
     >>> parse_bones("0-1, 1-4", 5)
     [(0, 1), (1, 4)]
     """
+    if not text:
+        return list(usual)
     found = []
     for part in filter(None, (item.strip() for item in text.split(","))):
         ends = part.split("-")

@@ -17,39 +17,42 @@ from gnomon.suites.skeleton.protocol import FIRST_TABLE
 from gnomon.suites.skeleton.settings import SETTINGS
 
 MM = 1000.0
-SHARES = ("macro_mpjpe", "pck@50", "pck@100", "pck@150", "auc@150", "auc@200")
+SHARES = ("macro_mpjpe", "pck@50", "pck@100", "pck@150", "root_3dpck@150", "auc@150", "auc@200")
 
 
 def tables(runs: Sequence[Run]) -> list[Table | View]:
     """Return what a reader of these runs should see, most important first."""
     ordered = common.ranked(runs)
     variant = runs[0].manifest["protocol"]["variant"]
+    projected = not _facts(runs[0])["settings"]["projection_mode"].startswith("none")
+    where = "errors in the sensor's frame" if projected else "errors of joints as given (no cameras: not projected)"
     shown: list[Table | View | None] = [
-        common.leaderboard(runs, FIRST_TABLE, title=f"skeleton ({variant}): errors in the sensor's frame"),
+        common.leaderboard(runs, FIRST_TABLE, title=f"skeleton ({variant}): {where}"),
         common.leaderboard(runs, SHARES, name="shares", title="skeleton: macro average and shares", evidence=False),
-        parts(ordered),
+        parts(ordered, projected=projected),
         samples(ordered),
         distribution(ordered),
-        cameras(ordered),
+        cameras(ordered) if projected else None,
         common.by_slice(runs, FIRST_TABLE[:3]),
         per_joint(ordered),
+        per_joint(ordered, "root"),
         heat(ordered),
         per_sequence(ordered),
         settings(ordered),
-        *(lines(run) for run in ordered),
+        *(lines(run) for run in ordered if projected),
     ]
     return [item for item in shown if item is not None]
 
 
-def parts(runs: Sequence[Run]) -> Table:
-    """Split the error: what the translation of the camera costs, what rotation and scale cost, what is left."""
+def parts(runs: Sequence[Run], *, projected: bool = True) -> Table:
+    """Split the error: what the translation costs (of the camera, if any), what rotation and scale cost, the rest."""
+    checks = (Column("invariance", "PA moved by projection"), Column("pelvis", "pelvis-centred by translation"))
     columns = (
         Column("system", "system"),
         Column("translation", "translation", "number", "mm", digits=1),
         Column("rotation", "rotation and scale", "number", "mm", digits=1),
         Column("shape", "shape", "number", "mm", digits=1),
-        Column("invariance", "PA moved by projection"),
-        Column("pelvis", "pelvis-centred by translation"),
+        *(checks if projected else ()),
     )
     rows = []
     for run in runs:
@@ -150,19 +153,26 @@ def cameras(runs: Sequence[Run]) -> Table:
     return Table("cameras", "skeleton: predicted cameras", columns, tuple(rows))
 
 
-def per_joint(runs: Sequence[Run]) -> Table | None:
-    """MPJPE of every joint, a column per system."""
+def per_joint(runs: Sequence[Run], alignment: str = "none") -> Table | None:
+    """MPJPE of every joint, a column per system: as it is, or after the roots were put on one another."""
     joints = [measure for measure in runs[0].measures if isinstance(measure, JointMPJPE)]
     if not joints:
         return None
-    names = {measure.joint: measure.name for measure in joints}
+    names = {measure.joint: measure.name for measure in joints if measure.alignment == alignment}
     shown = [common.ByLabel(Column("mpjpe", "", "score", "mm", "down", 1), names.__getitem__)]
-    return common.by_label(runs, list(names), shown, name="joints", title="skeleton: MPJPE by joint", of="joint")
+    if not names:
+        return None
+    centred = alignment == "root"
+    title = f"skeleton: {'pelvis-centred ' if centred else ''}MPJPE by joint"
+    name = "joints_centred" if centred else "joints"
+    return common.by_label(runs, list(names), shown, name=name, title=title, of="joint")
 
 
 def heat(runs: Sequence[Run]) -> View | None:
     """MPJPE by joint and system, as a picture."""
-    joints = [measure for measure in runs[0].measures if isinstance(measure, JointMPJPE)]
+    joints = [
+        measure for measure in runs[0].measures if isinstance(measure, JointMPJPE) and measure.alignment == "none"
+    ]
     if not joints:
         return None
     found = [[run.find(measure.name) for measure in joints] for run in runs]
