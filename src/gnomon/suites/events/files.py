@@ -25,7 +25,7 @@ import numbers
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -55,7 +55,7 @@ from gnomon.intake.tables import table_suffix
 from gnomon.intake.unread import note, note_columns
 from gnomon.intake.writing import replacing
 from gnomon.suites.events import bulk
-from gnomon.suites.events.plausible import Evidence, check_unit, check_windows, outside, weigh
+from gnomon.suites.events.plausible import UNITS, Evidence, check_unit, check_windows, outside, weigh
 from gnomon.suites.events.spans import Read, joined, place
 from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, show, written, zone_of
 
@@ -81,6 +81,8 @@ class TruthCase:
     zone: Zone
     data_glob: str | None
     fields: Mapping[str, Any]
+    window_from: str = ""
+    """Where the window comes from, if the truth does not state it: see :mod:`gnomon.suites.events.recordings`."""
 
 
 def called(case: str) -> str:
@@ -92,13 +94,17 @@ def called(case: str) -> str:
     return join(case.split("/"))
 
 
-def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = DEFAULT) -> list[TruthCase]:
+def read_truth(
+    *paths: str | os.PathLike[str], name: str = "", unit: str = "", limits: Limits = DEFAULT
+) -> list[TruthCase]:
     """Return the cases of truth files in the order given; no two have one id.
 
-    ``name`` takes the place of a file's own where a case is called by it.
+    ``name`` takes the place of a file's own where a case is called by it. ``unit`` is that of times that are numbers.
     """
     cases: dict[str, TruthCase] = {}
     for path in map(Path, paths):
+        if (kind := recognise(path, limits)) != JSON:
+            raise InputError(f"{shown(path)}: this is {kind}; expected JSON with t1, t2 and labels")
         unread: Counter[str] = Counter()
         for number, at, item, told in _items(path, limits):
             case = _case(path, item, told, (name or path.stem) + number, where := f"{shown(path)}: {at}")
@@ -112,7 +118,16 @@ def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = 
         raise InputError(
             f"{some(shown(path) for path in paths) or 'truth'}: no case in it; give at least one recording"
         )
-    return list(cases.values())
+    return [_in_seconds(case, UNITS[unit or "s"]) for case in cases.values()]
+
+
+def _in_seconds(case: TruthCase, per_second: float) -> TruthCase:
+    """Return a case whose times were numbers of a unit; dates stay as they are."""
+    if per_second == 1 or case.zone.origin is not None:
+        return case
+    held = joined([case.stretches])
+    placed = replace(held, starts=held.starts / per_second, ends=held.ends / per_second)
+    return replace(case, window=(case.window[0] / per_second, case.window[1] / per_second), stretches=placed)
 
 
 def weigh_labels(cases: Iterable[TruthCase]) -> Evidence:

@@ -140,7 +140,7 @@ def _results(
     """Give the result of a case and a system for every class, or the one result of all labels pooled."""
     scored = _score(case, returned, classes)
     clock = _clock(case.zone)
-    told = dict(case.fields)  # once, since labels may be decoded whenever they are asked for
+    told = dict(case.fields) or _describe_case(case, clock)  # once, since labels may be decoded when asked for
     own, found = _by_label(told["labels"], case.stretches, classes), _by_label(returned, returned, classes)
     for index, label in enumerate([None] if classes is None else classes):
         fields = {**told, "labels": own.get(label, [])}
@@ -151,6 +151,12 @@ def _results(
         fields["detected"] = [_detected(stretch, clock) for stretch in found.get(label, [])]
         fields["scores"] = _scores(scored, index, case.window[1], clock)
         yield fields
+
+
+def _describe_case(case: TruthCase, clock: Clock) -> Record:
+    """Return the fields of a case that has none of its own, as it comes from a table."""
+    labels = [{"t1": clock(one.start), "t2": clock(one.end), "label": one.label} for one in case.stretches]
+    return {"t1": clock(case.window[0]), "t2": clock(case.window[1]), **case.tags, "labels": labels}
 
 
 def _by_label(

@@ -30,6 +30,8 @@ Conventions
   sensor has, or, without such a sensor, where no record lies inside the window as seconds, but for its very start.
 - Seconds that a user asks for (``--unit s``) are obeyed everywhere. Where another unit was given and does not fit, the
   message questions that unit before it questions the truth.
+- Where the truth does not state windows (tables), detections of which nine tenths lie outside are refused whatever the
+  reason.
 - Dates have no unit, and are not looked at here.
 """
 
@@ -180,6 +182,19 @@ def check_unit(evidence: Evidence, where: str, what: str, advice: Callable[[str]
             f"{where}: {_question(given)}{what} reach {shown(reach)} s, but windows end at {shown(latest)} s: "
             f"{_doubt_truth(unit, given, 'windows look')}"
         )
+
+
+def check_inside(detections: Evidence, where: str) -> None:
+    """Refuse detections of which nearly all lie outside of windows that the truth does not state by itself."""
+    lost = detections.count - detections.inside.get("s", 0)
+    if detections.count < FEWEST or lost < MOST * detections.count:
+        return
+    raise InputError(
+        f"{where}: {lost:,} of {detections.count:,} detections lie outside of the windows, which last up to "
+        f"{shown(detections.longest)} s (detections reach {shown(detections.reach)} s): check that both sides count "
+        f"from the start of the recording; give --duration where recordings last longer, or {INSIST} to score them "
+        "all the same"
+    )
 
 
 def multiply_units(unit: str, further: str) -> str:
