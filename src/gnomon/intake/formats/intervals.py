@@ -208,10 +208,7 @@ def of_memory(source: Any, name: str) -> Intervals:
     """
     if isinstance(source, (list, tuple)):
         source = _of_rows(source, name)
-    columns = source.column_names if isinstance(source, pa.Table) else list(getattr(source, "columns", source))
-    found = find_names(map(str, columns), ())
-    text = [found[thing] for thing in ("case", "label") if thing in found]
-    table = table_of(source, text=text, name=name)
+    table = table_of(source, name=name)
     return _make(f"<{name} in memory>", "memory", table, range(1, 1 + table.num_rows), None)
 
 
