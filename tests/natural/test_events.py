@@ -173,7 +173,16 @@ def write_json(folder, events):
     return folder / "t.json"
 
 
-SCORED = [write_csv, write_semicolons, write_packed, write_durations, write_dcase, write_parquet, write_lines, write_rttm]
+SCORED = [
+    write_csv,
+    write_semicolons,
+    write_packed,
+    write_durations,
+    write_dcase,
+    write_parquet,
+    write_lines,
+    write_rttm,
+]
 UNSCORED = [write_bare_dcase, write_audacity, write_elan, write_grids, write_short_grids]
 
 
@@ -229,10 +238,15 @@ PYTHON = {
         lambda: Stream(pa.Table.from_pandas(frame(plain(TRUTH)))),
         lambda: {"mine": Stream(pa.Table.from_pandas(frame(FOUND)))},
     ),
-    "mappings of columns": (lambda: frame(plain(TRUTH)).to_dict("list"), lambda: {"mine": frame(FOUND).to_dict("list")}),
+    "mappings of columns": (
+        lambda: frame(plain(TRUTH)).to_dict("list"),
+        lambda: {"mine": frame(FOUND).to_dict("list")},
+    ),
     "lists by recording": (lambda: by_recording(TRUTH), lambda: {"mine": by_recording(FOUND)}),
     "a frame by recording": (
-        lambda: {name: own.drop(columns="recording") for name, own in frame(plain(TRUTH)).groupby("recording", sort=False)},
+        lambda: {
+            name: own.drop(columns="recording") for name, own in frame(plain(TRUTH)).groupby("recording", sort=False)
+        },
         lambda: {"mine": by_recording(FOUND)},
     ),
     "objects": (

@@ -148,7 +148,7 @@ def _recognise_text(path: str | os.PathLike[str], name: str, head: str) -> str:
         if ROOT in head or name.endswith(".eaf"):
             return ELAN
         raise InputError(f"{shown(path)}: this is XML, but no file of ELAN (no <{ROOT}>); {_EXPECTED}")
-    lines = [line for line in head.split("\n") if line.strip()]
+    lines = _list_lines(head)
     first = lines[0].lstrip() if lines else ""
     if name.endswith((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz")):
         return LINES
@@ -169,8 +169,20 @@ def _recognise_text(path: str | os.PathLike[str], name: str, head: str) -> str:
 
 def _separator(line: str) -> str:
     """Return what separates the names of columns in a first line, comma or semicolon; nothing where it has none."""
-    marks = [mark for mark in (",", ";") if has_start(next(csv.reader([line], delimiter=mark), []))]
-    return marks[0] if marks else ""
+    return next((mark for mark in (",", ";") if has_start(_split_names(line, mark))), "")
+
+
+def _split_names(line: str, mark: str) -> list[str]:
+    """Return the cells of a first line; none where its quotes are in disorder."""
+    try:
+        return [name.strip() for name in next(csv.reader([line], delimiter=mark), [])]
+    except csv.Error:
+        return []
+
+
+def _list_lines(text: str) -> list[str]:
+    """Return the lines of a text that are not blank."""
+    return [line for line in text.replace("\r", "\n").split("\n") if line.strip()]
 
 
 def has_start(names: Iterable[str]) -> bool:
@@ -260,9 +272,9 @@ def _of_rows(items: Sequence[Any], name: str) -> Mapping[str, Any]:
 def _read_table(path: str | os.PathLike[str], kind: str, limits: Limits) -> pa.Table:
     if kind == TABLE:
         with Stream(path, limits.raised()) as stream:
-            first = next((line for line in _decode(stream.read(_FIRST)).split("\n") if line.strip()), "")
+            first = next(iter(_list_lines(_decode(stream.read(_FIRST)))), "")
         mark = _separator(first) or ","
-        names = [name.strip() for name in next(csv.reader([first.strip("\r")], delimiter=mark), [])]
+        names = _split_names(first, mark)
         if not has_start(names) and any(map(is_number_text, filter(None, names))):
             raise InputError(
                 f"{shown(path)}: row 1: no header, but {some(names)}; name the columns in row 1: start,end,label"
