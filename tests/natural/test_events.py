@@ -161,7 +161,7 @@ def write_short_grids(folder, events):
 
 def write_rttm(folder, events):
     lines = [
-        f"SPEAKER {name} 1 {a:.3f} {round(b * 1000) / 1000 - a:.3f} <NA> <NA> {label} {score[0] if score else '<NA>'} <NA>"
+        f"SPEAKER {name} 1 {a:.3f} {b - a:.3f} <NA> <NA> {label} {score[0] if score else '<NA>'} <NA>"
         for name, a, b, label, *score in rows(events)
     ]
     (folder / "t.rttm").write_text("\n".join([";; by hand", *lines, ""]), encoding="utf-8")
@@ -470,7 +470,7 @@ def test_an_error_names_the_fix(name):
 
 
 def test_a_room_is_offered_as_a_group():
-    truth = frame(plain(TRUTH)).assign(room=[name[0] == "k" and "one" or "two" for name, *_ in rows(TRUTH)])
+    truth = frame(plain(TRUTH)).assign(room=["one" if name == "kitchen" else "two" for name, *_ in rows(TRUTH)])
     run = gnomon.score("events", truth, {"mine": frame(FOUND)}).runs[0]
     (finding,) = (one for one in run.findings if one.id == "group-offered")
     assert finding.remedy == "give --group room if recordings of one room belong together"

@@ -15,7 +15,7 @@ def read(path, text):
 
 
 def test_a_track(tmp_path):
-    text = "\ufeff0.5\t1\twalk\r\n\\\t100\t200\r\n\r\n2\t3\tsay \"hi\"\r\n"
+    text = '\ufeff0.5\t1\twalk\r\n\\\t100\t200\r\n\r\n2\t3\tsay "hi"\r\n'
     columns = {"start": ["0.5", "2"], "end": ["1", "3"], "label": ["walk", 'say "hi"']}
     assert read(tmp_path / "a.txt", text) == (columns, [1, 4])
 

@@ -63,8 +63,8 @@ def test_what_pympi_writes(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("</TIER>\n</ANN", "</ANN", r"line 20: not well-formed XML \(mismatched tag\)"),
-        ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>", "<!DOCTYPE a>", "line 1: a document type or an entity"),
+        ("</TIER>\n</ANN", "</ANN", r"line 19: not well-formed XML \(mismatched tag\)"),
+        ('<?xml version="1.0" encoding="UTF-8"?>', "<!DOCTYPE a>", "line 1: a document type or an entity"),
         ("ANNOTATION_DOCUMENT", "html", "line 2: XML that begins with <html>, expected <ANNOTATION_DOCUMENT> of ELAN"),
         ('TIME_UNITS="milliseconds"', 'TIME_UNITS="PAL-frames"', "line 3: times in PAL-frames, expected milliseconds"),
         ('TIME_VALUE="100"', 'TIME_VALUE="0.1"', "line 5: TIME_VALUE '0.1', expected whole milliseconds"),

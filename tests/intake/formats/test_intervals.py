@@ -111,8 +111,8 @@ def test_what_is_wrong_with_a_table(tmp_path, text, message):
 
 def test_a_table_under_another_suffix_says_how_to_name_it(tmp_path):
     pq.write_table(pa.table({"start": [0.0]}), tmp_path / "a.bin")
-    with pytest.raises(InputError, match="this is parquet; name the file .parquet"):
+    with pytest.raises(InputError, match=r"this is parquet; name the file \.parquet"):
         read_intervals(tmp_path / "a.bin", intervals.PARQUET)
     (tmp_path / "a.txt").write_text('{"start": 0}\n{"start": 1}\n')
-    with pytest.raises(InputError, match="these are JSON lines; name the file .jsonl"):
+    with pytest.raises(InputError, match=r"these are JSON lines; name the file \.jsonl"):
         read_intervals(tmp_path / "a.txt", intervals.LINES)
