@@ -173,16 +173,17 @@ def touch(cases: Iterable[TruthCase]) -> str | None:
     return said
 
 
-def check_touch(said: Sequence[str | None], where: str) -> None:
+def check_touch(said: Sequence[str | None], where: str, *, derived: bool = False) -> None:
     """Refuse a truth whose labels are all outside of their windows: nothing could be scored.
 
-    ``said`` is what :func:`touch` returned for parts of the truth.
+    ``said`` is what :func:`touch` returned for parts of the truth; ``derived`` says that it does not state windows.
     """
     figures = next(filter(None, said), "")
     if figures and None not in said:
+        advice = "write t1 and t2 of the recording and of its labels in seconds of one clock"
         raise InputError(
             f"{where}: no true event touches the window of its recording, so that nothing can be scored: {figures}; "
-            "write t1 and t2 of the recording and of its labels in seconds of one clock"
+            f"{'give a longer --duration, or leave it out' if derived else advice}"
         )
 
 

@@ -215,7 +215,10 @@ def _question(given: str) -> str:
 def _doubt_truth(unit: str, given: str, subject: str = "the truth looks") -> str:
     """Say what to do where detections, in a given unit or in seconds, are too small by the factor of a unit."""
     if not given:
-        return f"{subject} like {CALLED[unit]}; write t1, t2 and labels of the truth in seconds, or {INSIST}"
+        return (
+            f"{subject} like {CALLED[unit]}; say so with --truth-unit, or write t1, t2 and labels of the truth in "
+            f"seconds, or {INSIST}"
+        )
     fitting = _divide_units(given, unit)
     if not fitting:
         return (

@@ -317,12 +317,15 @@ def _check_units(partials: Partials, options: ScoreOptions) -> None:
     Seconds that were asked for (``--unit s``) are obeyed.
     """
     unit, where = options.unit, partials.system.where
+    if options.truth_unit not in ("", "s"):
+        where += f" (the truth read with --truth-unit {options.truth_unit})"
     every = partials.every.values()
+    derived = any(own[WINDOWS] for own in every)
     truth = files.name_files(partials.system.chunks[0].truth.cases) if partials.is_whole else options.truth[0]
     labels, detections = (sum((Evidence.of(own[TIMES][side]) for own in every), Evidence()) for side in (0, 1))
-    if unit != "s":
+    if "s" not in (unit, options.truth_unit):
         files.check_labels(labels, truth)
-    files.check_touch([own[TOUCH] for own in every], truth)
+    files.check_touch([own[TOUCH] for own in every], truth, derived=derived)
     if unit == "s":
         return
     asked = f" in place of --unit {unit}" if unit else ""
@@ -332,11 +335,11 @@ def _check_units(partials: Partials, options: ScoreOptions) -> None:
         return f"give --unit {wanted}{asked}" if wanted else f"write detections in {found} and give --unit {found}"
 
     compared = sum((Compared.of(own[COMPARED]) for own in every), Compared())
-    derived = any(own[WINDOWS] for own in every)
     if compared.agreeing >= len(compared.found):  # most are right, so that another --unit would not help
         check_recordings(compared, where, unit)
     check_unit(detections, where, "detections", advice, unit)
-    check_truth_unit(labels, detections, where, unit)
+    if options.truth_unit != "s":
+        check_truth_unit(labels, detections, where, unit)
     check_scale(labels, detections, where, advice, unit)
     check_recordings(compared, where, unit)
     if derived:
