@@ -132,7 +132,7 @@ def _find_shards(options: ScoreOptions) -> list[System]:
     for source in inputs.list_systems(options.predictions, ()):
         name, path = source.name, source.content
         if not is_folder(path):
-            raise InputError(f"{path}: expected a folder of shards, as the truth {folder} is one")
+            raise InputError(f"{source.where}: expected a folder of shards, as the truth {folder} is one")
         pairs = shards.paired(truth, shards.listed(path, suffixes), path, missing=options.missing, offers=OFFERS)
         held = [Chunk(*pair, {FRAMES: meaning.record()} if meaning else {}) for pair in pairs]
         systems.append(System(name, path, held, [*beside, *shards.others(path, suffixes, (frames.NAMES,))]))
