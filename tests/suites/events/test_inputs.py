@@ -102,6 +102,23 @@ def test_shards_of_json_take_predictions_of_any_format(tmp_path):
             gnomon.score("events", *given, tier="system", **more)
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("start,end,label\n0,4,walk\n5,3,walk\n", r"a\.csv: row 3: ends before it starts: 5.0 to 3.0; exchange or"),
+        ("start,end,label\n0,4,walk\n5,,walk\n", r"a\.csv: row 3.end: the cell is empty, expected a time"),
+        ("start,end,label\n0,4,walk\n5,6,\n", r"a\.csv: row 3.label: got None, expected text"),
+        ("start,end,label\n2024-01-02,2024-01-01,walk\n", r"a\.csv: row 2: ends before it starts: 2024-01-02"),
+        ("start,end,label\n0,4,walk\n5;6,6,walk\n", r"a\.csv: row 3.start: '5;6' is not an ISO 8601 date"),
+    ],
+)
+def test_a_row_that_is_wrong_is_named_on_both_sides(tmp_path, text, message):
+    (tmp_path / "a.csv").write_text(text)
+    for truth, found in ((str(tmp_path / "a.csv"), [(0, 4, "walk")]), ([(0, 4, "walk")], str(tmp_path / "a.csv"))):
+        with pytest.raises(InputError, match=message):
+            gnomon.score("events", truth, found)
+
+
 def test_a_table_is_no_truth_of_a_recogniser(tmp_path):
     (tmp_path / "a.csv").write_text("start,end,label\n0,4,walk\n")
     with pytest.raises(InputError, match=r"a\.csv: this is CSV; expected JSON with t1, t2 and labels"):

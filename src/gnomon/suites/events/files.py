@@ -57,7 +57,7 @@ from gnomon.intake.writing import replacing
 from gnomon.suites.events import bulk
 from gnomon.suites.events.plausible import UNITS, Evidence, check_unit, check_windows, outside, weigh
 from gnomon.suites.events.spans import Read, joined, place
-from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, show, written, zone_of
+from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, kind_of, moment, show, written, zone_of
 
 ONLY = ""
 """The id under which results without case ids are found."""
@@ -232,6 +232,27 @@ def group_intervals(held: Intervals) -> Results:
     return rows
 
 
+def check_order(held: Intervals, groups: Results) -> None:
+    """Refuse a row that ends before it starts, by its number."""
+    if not any(_is_reversed(one) for items in groups.values() for one in _suspects(items)):
+        return
+    for index, row in zip(held.rows, held.table.to_pylist(), strict=True):
+        where = f"{shown(held.where)}: row {index}"
+        if row[held.columns["start"]] not in (None, "") and _is_reversed(
+            one := _stretch(row, held.columns, where, _cell_time)
+        ):
+            raise InputError(f"{where}: ends before it starts: {one.start} to {one.end}; exchange or correct them")
+
+
+def _suspects(items: Sequence[Stretch[Moment]]) -> Iterable[Stretch[Moment]]:
+    """Return the stretches that may end before they start: of columns, those that do."""
+    return items.only(items.starts > items.ends) if isinstance(items, Read) and items.texts is None else items
+
+
+def _is_reversed(one: Stretch[Any]) -> bool:
+    return kind_of(one.start) == kind_of(one.end) and one.start > one.end
+
+
 def stretches_of(items: object, where: str, unread: Collection[str] = ()) -> list[Stretch[Moment]]:
     """Return result objects ``{"t1", "t2", "label", "score"?}`` as stretches; times are dates, ISO text or numbers.
 
@@ -398,7 +419,9 @@ def _text(value: object, where: str) -> str:
 
 def _cell_time(cell: Any, where: str) -> Moment:
     """Return the time of a cell: text as in text files, else a number."""
-    return from_text(cell or "", where) if cell is None or isinstance(cell, str) else moment(cell, where)
+    if cell is None or cell == "":
+        raise InputError(f"{where}: the cell is empty, expected a time; fill it in, or leave the row out")
+    return from_text(cell, where) if isinstance(cell, str) else moment(cell, where)
 
 
 def _json(results: Mapping[str, Sequence[Stretch[Any]]]) -> str:

@@ -38,7 +38,7 @@ from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import Source, check_names, named
 from gnomon.intake.unread import note_columns
 from gnomon.suites.events import files, spans
-from gnomon.suites.events.files import ONLY, TruthCase, group_intervals
+from gnomon.suites.events.files import ONLY, TruthCase, check_order, group_intervals
 from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.plausible import UNITS
 from gnomon.suites.events.recordings import Durations, Tabled, check_times, read_durations
@@ -234,6 +234,7 @@ class _Reader:
     def _take(self, held: Intervals) -> Results:
         note_columns(held.where, held.table, held.columns.values())
         found = group_intervals(held)
+        check_order(held, found)
         return found if held.in_seconds else self._scale(found)
 
     def _scale(self, found: Results) -> Results:

@@ -31,7 +31,7 @@ from gnomon.intake.faults import shown
 from gnomon.intake.formats.intervals import NAMES, Intervals
 from gnomon.intake.memory import table_of
 from gnomon.intake.unread import filled, note
-from gnomon.suites.events.files import ONLY, TruthCase, group_intervals
+from gnomon.suites.events.files import ONLY, TruthCase, check_order, group_intervals
 from gnomon.suites.events.plausible import CALLED, TWO_DAYS_S, UNITS
 from gnomon.suites.events.plausible import shown as shown_seconds
 from gnomon.suites.events.spans import are_numbers, in_seconds, joined, place
@@ -126,6 +126,7 @@ class Tabled:
     def make_cases(self, durations: Durations) -> list[TruthCase]:
         """Return the recordings with their windows."""
         groups = group_intervals(self.held)
+        check_order(self.held, groups)
         if ONLY in groups:
             groups = {self.name: groups[ONLY]}
         tags = self._find_tags(list(groups))
