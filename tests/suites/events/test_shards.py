@@ -255,12 +255,11 @@ def test_recordings_without_ids_are_called_by_their_shard(tmp_path):
     assert set(run.roster.groups) == {f"home{i}" for i in range(8)}
 
 
-def test_a_folder_beside_a_file_is_refused(tmp_path):
-    given = write_files(tmp_path / "one", drawn(), 0) | {
-        "predictions": write_files(tmp_path, drawn(), 2)["predictions"]
-    }
-    with pytest.raises(InputError, match="mine: a folder of shards, but the truth is none; give both as files, or"):
-        gnomon.score("events", **given)
+def test_a_folder_of_predictions_beside_a_truth_file_is_scored_like_a_file(tmp_path):
+    files = write_files(tmp_path / "one", drawn(), 0)
+    folder = write_files(tmp_path, drawn(), 2)["predictions"]
+    (alone,), (beside,) = (gnomon.score("events", **(files | more)).runs for more in ({}, {"predictions": folder}))
+    assert [(one.name, one.value) for one in beside.scores] == [(one.name, one.value) for one in alone.scores]
 
 
 def test_what_does_not_fit_is_refused(tmp_path):
@@ -321,8 +320,8 @@ def test_exhibits_of_shards_are_those_of_the_plain_form(tmp_path):
 
 def test_help_names_folders(capfd):
     text = " ".join(command(capfd, "score", "events", "--help")[1].split())
-    assert "folder of such shards" in text
-    assert "folder of shards" in text
+    assert "a folder or a pattern of such files" in text
+    assert "a folder of .npy with a class code per frame" in text
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), min_size=1, max_size=30), st.integers(1, 12))

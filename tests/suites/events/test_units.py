@@ -573,7 +573,9 @@ def test_a_few_labels_in_milliseconds_against_detections_in_seconds(tmp_path, co
     found = [(20.4, 29.5), (52.0, 61.0)][:count]
     labels = [(20_000, 30_000), (52_000, 60_000)][:count]
     figures = r"detections last 9\S* s on average and reach \S+ s, but true events last \S+ s and reach \S+ s"
-    with pytest.raises(InputError, match=rf"{figures}: the truth looks like milliseconds; write t1, t2 and labels"):
+    with pytest.raises(
+        InputError, match=rf"{figures}: the truth looks like milliseconds; say so with --truth-unit, or write t1"
+    ):
         score_one(tmp_path, 600_000, labels, found)
 
 

@@ -117,14 +117,14 @@ def read_results(path: str | os.PathLike[str], limits: Limits, only: str) -> dic
 
 
 def from_table(table: pa.Table, columns: Mapping[str, str], only: str) -> dict[str, Read] | None:
-    """Return the results of a table of text by case, in the order of its rows; those without cases under ``only``.
+    """Return the results of a table by case, in the order of its rows; those without cases under ``only``.
 
     ``columns`` names the columns of start, end, label, and of case and score where there are some. Rows with a case and
     nothing else are of cases in which nothing was found.
     """
     try:
         cases, codes, table = _cases(table, columns, only)
-        sides = tuple(table.column(columns[side]).fill_null("").combine_chunks() for side in ("start", "end"))
+        sides = tuple(_cells(table.column(columns[side])) for side in ("start", "end"))
         kind, starts, ends = _times(sides, (NUMBER, AWARE, NAIVE))
         names, labels = _coded(table.column(columns["label"]))
         scores = _scores(table.column(columns["score"])) if "score" in columns else np.full(len(starts), np.nan)
@@ -136,6 +136,15 @@ def from_table(table: pa.Table, columns: Mapping[str, str], only: str) -> dict[s
     order = slice(None) if (np.diff(codes) >= 0).all() else np.argsort(codes, kind="stable")
     counts = np.bincount(codes, minlength=len(cases)).tolist()
     return dict(zip(cases, whole.only(order).split(counts), strict=True))
+
+
+def _cells(column: pa.ChunkedArray) -> pa.Array:
+    """Return times as they stand in a table: text, or numbers of which none is missing."""
+    if pa.types.is_string(column.type):
+        return column.fill_null("").combine_chunks()
+    if column.null_count or pa.types.is_boolean(column.type):
+        raise ValueError("a time that is missing, or no number")
+    return column.combine_chunks()
 
 
 class _Columns:
@@ -229,9 +238,21 @@ def _coded(texts: pa.ChunkedArray) -> tuple[list[str], Array]:
 
 def _scores(texts: pa.ChunkedArray) -> Array:
     """Return scores, NaN where the cell is empty."""
+    if not pa.types.is_string(texts.type):
+        return _known_scores(texts)
     empty = _empty(texts)
     found: Array = pc.if_else(empty, pa.scalar(None, pa.string()), texts).cast(pa.float64()).to_numpy()
     if not np.isfinite(found[~empty.to_numpy()]).all():
+        raise ValueError("a score that is not finite")
+    return found
+
+
+def _known_scores(numbers: pa.ChunkedArray) -> Array:
+    """Return scores that are numbers already, NaN where there is none."""
+    if pa.types.is_boolean(numbers.type):
+        raise ValueError("scores that are no numbers")
+    found: Array = numbers.cast(pa.float64()).to_numpy()
+    if np.isinf(found).any():
         raise ValueError("a score that is not finite")
     return found
 

@@ -1,9 +1,9 @@
 """Chunks: recordings with what is true of them and what a system detected, from files, from frames or from memory.
 
 A shard of files holds what is read of a truth file and of a file of results that are given alone: one recording or
-several, the truth as JSON. The id of a recording that its file does not name is the name of its shard. A shard of
-frames (``.npy``) holds an integer per frame on both sides (:mod:`gnomon.suites.events.frames`); it is one recording,
-called by the name of the shard. The tag ``folder`` is the folder of a shard.
+several, the truth as JSON, results in any format. The id of a recording that its file does not name is the name of its
+shard. A shard of frames (``.npy``) holds an integer per frame on both sides (:mod:`gnomon.suites.events.frames`); it is
+one recording, called by the name of the shard. The tag ``folder`` is the folder of a shard.
 
 The truth is read also of shards without predictions that are left out (``--missing skip``), as where all recordings are
 in one file.
@@ -23,12 +23,13 @@ from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import natural_key
 from gnomon.engine.scoring import PREDICTIONS, TRUTH, Chunk
+from gnomon.intake.sources import Source
 from gnomon.intake.unread import reading_for
 from gnomon.runs.content import column_digest
-from gnomon.suites.events import columns, files, frames, spans
+from gnomon.suites.events import columns, files, frames, inputs, spans
 from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.options import ScoreOptions
-from gnomon.suites.events.plausible import UNITS, Compared, Evidence, Timed, compare_recording, weigh
+from gnomon.suites.events.plausible import Compared, Evidence, Timed, compare_recording, weigh
 from gnomon.suites.events.times import Stretch, Zone
 
 FOLDER = "folder"
@@ -46,6 +47,8 @@ class Truth:
 
     cases: Sequence[files.TruthCase]
     times: Evidence = field(default_factory=Evidence)
+    groups_from: str = ""
+    """Where groups come from that are not tags of the truth."""
 
 
 @dataclass(frozen=True)
@@ -146,12 +149,12 @@ def read_chunk(chunk: Chunk, options: ScoreOptions) -> Content:
     return Content(chunk.truth, chunk.predictions)
 
 
-def read_results(path: str, cases: Sequence[files.TruthCase], policy: str, unit: str) -> Detections:
-    """Read results of cases, in their seconds.
-
-    ``policy`` says what becomes of cases without any, ``unit`` in which unit numbers are; without one they are seconds.
-    """
-    given = dict(files.read_predictions(path))
+def read_results(
+    source: Source, cases: Sequence[files.TruthCase], options: ScoreOptions, kinds: set[str] | None = None
+) -> Detections:
+    """Read results of cases, in their seconds; ``kinds`` takes up the formats of files."""
+    path, policy, unit = source.where, options.missing, options.unit
+    given = dict(inputs.read_detections(source, options, kinds))
     if files.ONLY in given:
         if len(cases) != 1:
             raise InputError(f"{path}: results without case ids fit one truth case, but there are {len(cases)}")
@@ -159,7 +162,10 @@ def read_results(path: str, cases: Sequence[files.TruthCase], policy: str, unit:
     known = {case.id: case for case in cases}
     extra = [name for name in given if name not in known]
     if extra:
-        raise InputError(f"{path}: results for cases that are not in the truth: {some(extra)}; it has {some(known)}")
+        raise InputError(
+            f"{path}: results for cases that are not in the truth: {some(extra)}; it has {some(known)}"
+            f"{_suggest_names(extra, known)}"
+        )
     missing = [name for name in known if name not in given]
     if missing and policy == "error":
         raise InputError(
@@ -168,12 +174,18 @@ def read_results(path: str, cases: Sequence[files.TruthCase], policy: str, unit:
         )
     if policy == "empty":
         given |= {name: [] for name in missing}
-    given = {name: spans.in_seconds(items, UNITS[unit or "s"]) for name, items in given.items()}
     placed = {name: spans.place(items, known[name].zone, f"{path}: {name}") for name, items in given.items()}
     numbers = [name for name, items in given.items() if len(items) and spans.are_numbers(items)]
     timed = {name: columns.timed(known[name].window, placed[name]) for name in numbers}
     compared = _compare_recordings([known[name] for name in numbers], timed, unit)
     return Detections(placed, weigh(timed.values()), compared)
+
+
+def _suggest_names(extra: Iterable[str], known: Collection[str]) -> str:
+    """Say that names differ by a suffix alone, where they do."""
+    stems = {name.rpartition(".")[0] or name for name in known}
+    alike = [name for name in extra if (name.rpartition(".")[0] or name) in stems]
+    return f"; {alike[0]!r} differs by its suffix alone: call recordings alike on both sides" if alike else ""
 
 
 def _compare_recordings(cases: Iterable[files.TruthCase], detections: Mapping[str, Timed], unit: str) -> Compared:
@@ -193,11 +205,12 @@ def _compare_recordings(cases: Iterable[files.TruthCase], detections: Mapping[st
 
 def _read_files(chunk: Chunk, options: ScoreOptions) -> Content:
     tags = _tag_folder(chunk)
-    cases = [replace(case, tags={**tags, **case.tags}) for case in files.read_truth(Path(chunk.truth), name=chunk.name)]
+    read = files.read_truth(Path(chunk.truth), name=chunk.name, unit=options.truth_unit)
+    cases = [replace(case, tags={**tags, **case.tags}) for case in read]
     detections = Detections({} if options.missing == "skip" else {case.id: () for case in cases})
     if chunk.predictions is not None:
         with reading_for(chunk.reader):
-            detections = read_results(str(chunk.predictions), cases, options.missing, options.unit)
+            detections = read_results(Source(chunk.name, str(chunk.predictions)), cases, options)
     return Content(Truth(cases, files.weigh_labels(cases)), detections)
 
 

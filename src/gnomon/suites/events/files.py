@@ -1,23 +1,19 @@
-"""The files of ``events``: truth as perfboard writes it, and results in four formats, read and written.
+"""The JSON files of ``events``: truth as perfboard writes it, and results, which other formats may hold, too.
 
 Truth is JSON, one object per case or a list of them: ``t1`` and ``t2`` (the window), ``labels`` (objects with ``t1``,
 ``t2``, ``label``), optionally ``id`` and ``data_path`` (see :mod:`gnomon.suites.events.raw`). The id of a case is its
 ``id``, else the name of the file without suffix, in a list followed by ``-0``, ``-1``, ... Every other field is kept;
 text, numbers and flat objects become tags such as ``device`` and ``subject.age``.
 
-Results have one of four formats, named by the suffix:
+Results are JSON, an ordered list of objects with ``t1``, ``t2``, ``label`` and perhaps ``score``, or such lists by
+case; or one of the formats of :mod:`gnomon.intake.formats.intervals`, of which CSV, the TSV of DCASE and Audacity
+labels are written, too. The names of columns are understood in JSON as well. Truth in these formats is made into cases
+by :mod:`gnomon.suites.events.recordings`.
 
-- ``.json``: an ordered list of objects with ``t1``, ``t2``, ``label`` and perhaps ``score``, or such lists by case;
-- ``.csv``: ``[case,]start,end,label[,score]``;
-- ``.tsv``: as in DCASE, ``[filename] onset offset event_label [score]``, with or without that header;
-- ``.txt``: Audacity labels, ``start end label`` between tabs.
-
-Each of these names is understood in each format, and a score is also called ``confidence``, ``probability`` or
-``prob``, if it holds nothing but numbers. Of two names of one thing the first in ``NAMES`` is read. What a file holds
-under other names is not read, and named in a finding (:mod:`gnomon.intake.unread`), as are fields of a truth that are
-neither read nor tags. A row with a case and nothing else says that nothing was found in it. Results without case ids
-are found under ``ONLY``; :func:`gnomon.suites.events.spans.place` gives them seconds. What is as usual is read by
-:mod:`gnomon.suites.events.bulk`, all else row by row.
+What a file holds under other names is not read, and named in a finding (:mod:`gnomon.intake.unread`), as are fields of
+a truth that are neither read nor tags. A row with a case and nothing else says that nothing was found in it. Results
+without case ids are found under ``ONLY``; :func:`gnomon.suites.events.spans.place` gives them seconds. What is as usual
+is read by :mod:`gnomon.suites.events.bulk`, all else row by row.
 """
 
 from __future__ import annotations
@@ -29,46 +25,46 @@ import numbers
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow as pa
 
 from gnomon.core.cases import join
 from gnomon.core.errors import InputError, some
-from gnomon.intake.documents import read_bytes, read_json
+from gnomon.intake.documents import read_json
 from gnomon.intake.faults import guarded, shown
+from gnomon.intake.formats.intervals import (
+    JSON,
+    MAYBE_SCORES,
+    NAMES,
+    TRUE_THINGS,
+    Intervals,
+    add_duration,
+    find_columns,
+    find_names,
+    is_number_text,
+    read_intervals,
+    recognise,
+)
 from gnomon.intake.limits import DEFAULT, Limits
-from gnomon.intake.tables import read_table, table_suffix
+from gnomon.intake.tables import table_suffix
 from gnomon.intake.unread import note, note_columns
 from gnomon.intake.writing import replacing
 from gnomon.suites.events import bulk
-from gnomon.suites.events.plausible import Evidence, check_unit, check_windows, outside, weigh
+from gnomon.suites.events.plausible import UNITS, Evidence, check_unit, check_windows, outside, weigh
 from gnomon.suites.events.spans import Read, joined, place
-from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, moment, show, written, zone_of
+from gnomon.suites.events.times import Moment, Stretch, Zone, from_text, kind_of, moment, show, written, zone_of
 
 ONLY = ""
 """The id under which results without case ids are found."""
-NAMES = {
-    "case": ("case", "filename"),
-    "start": ("start", "t1", "onset"),
-    "end": ("end", "t2", "offset"),
-    "label": ("label", "event_label"),
-    "score": ("score", "confidence", "probability", "prob"),
-}
 _HEADS = {".csv": "case start end label score", ".tsv": "filename onset offset event_label score"}
 _STRUCTURE = ("id", "data_path", "t1", "t2", "labels")
-TRUE_THINGS = ("start", "end", "label")
-"""What is read of a true event."""
-OBJECT_THINGS = (*TRUE_THINGS, "score")
+OBJECT_THINGS = (*TRUE_THINGS, "duration", "score")
 """What is read of a detection that is an object."""
-MAYBE_SCORES = NAMES["score"][1:]
-"""Names that are those of a score where they hold numbers, and may hold words."""
-
 Results = Mapping[str, Sequence[Stretch[Moment]]]
 Row = Mapping[str, Any]
 
@@ -85,6 +81,8 @@ class TruthCase:
     zone: Zone
     data_glob: str | None
     fields: Mapping[str, Any]
+    window_from: str = ""
+    """Where the window comes from, if the truth does not state it: see :mod:`gnomon.suites.events.recordings`."""
 
 
 def called(case: str) -> str:
@@ -96,13 +94,17 @@ def called(case: str) -> str:
     return join(case.split("/"))
 
 
-def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = DEFAULT) -> list[TruthCase]:
+def read_truth(
+    *paths: str | os.PathLike[str], name: str = "", unit: str = "", limits: Limits = DEFAULT
+) -> list[TruthCase]:
     """Return the cases of truth files in the order given; no two have one id.
 
-    ``name`` takes the place of a file's own where a case is called by it.
+    ``name`` takes the place of a file's own where a case is called by it. ``unit`` is that of times that are numbers.
     """
     cases: dict[str, TruthCase] = {}
     for path in map(Path, paths):
+        if (kind := recognise(path, limits)) != JSON:
+            raise InputError(f"{shown(path)}: this is {kind}; expected JSON with t1, t2 and labels")
         unread: Counter[str] = Counter()
         for number, at, item, told in _items(path, limits):
             case = _case(path, item, told, (name or path.stem) + number, where := f"{shown(path)}: {at}")
@@ -116,7 +118,16 @@ def read_truth(*paths: str | os.PathLike[str], name: str = "", limits: Limits = 
         raise InputError(
             f"{some(shown(path) for path in paths) or 'truth'}: no case in it; give at least one recording"
         )
-    return list(cases.values())
+    return [_in_seconds(case, UNITS[unit or "s"]) for case in cases.values()]
+
+
+def _in_seconds(case: TruthCase, per_second: float) -> TruthCase:
+    """Return a case whose times were numbers of a unit; dates stay as they are."""
+    if per_second == 1 or case.zone.origin is not None:
+        return case
+    held = joined([case.stretches])
+    placed = replace(held, starts=held.starts / per_second, ends=held.ends / per_second)
+    return replace(case, window=(case.window[0] / per_second, case.window[1] / per_second), stretches=placed)
 
 
 def weigh_labels(cases: Iterable[TruthCase]) -> Evidence:
@@ -162,16 +173,17 @@ def touch(cases: Iterable[TruthCase]) -> str | None:
     return said
 
 
-def check_touch(said: Sequence[str | None], where: str) -> None:
+def check_touch(said: Sequence[str | None], where: str, *, derived: bool = False) -> None:
     """Refuse a truth whose labels are all outside of their windows: nothing could be scored.
 
-    ``said`` is what :func:`touch` returned for parts of the truth.
+    ``said`` is what :func:`touch` returned for parts of the truth; ``derived`` says that it does not state windows.
     """
     figures = next(filter(None, said), "")
     if figures and None not in said:
+        advice = "write t1 and t2 of the recording and of its labels in seconds of one clock"
         raise InputError(
             f"{where}: no true event touches the window of its recording, so that nothing can be scored: {figures}; "
-            "write t1 and t2 of the recording and of its labels in seconds of one clock"
+            f"{'give a longer --duration, or leave it out' if derived else advice}"
         )
 
 
@@ -180,48 +192,65 @@ def name_files(cases: Iterable[TruthCase]) -> str:
     return some(dict.fromkeys(shown(case.path) for case in cases), show=2)
 
 
-def read_predictions(path: str | os.PathLike[str], *, limits: Limits = DEFAULT) -> Results:
-    """Return what was recognised by case id, in the order of the file."""
-    suffix = table_suffix(path, (".json", ".csv", ".csv.gz", ".tsv", ".txt"))
-    if suffix == ".json":
-        found = bulk.read_results(path, limits, ONLY)
-        if found is not None:
-            return found
-        value = read_json(path, limits=limits)
-        where = shown(path)
-        items = _listed(value.values() if isinstance(value, dict) else [value])
-        unread = names_in_words(items)
-        if isinstance(value, dict):
-            results = {
-                _text(c, f"{where}: the name of a case"): stretches_of(v, f"{where}: {shown(c, 80)}", unread)
-                for c, v in value.items()
-            }
-        else:
-            results = {ONLY: stretches_of(value, f"{where}: ", unread)}
-        note(path, count_unread(items, unread))
-        return results
-    if suffix.startswith(".csv"):
-        table = read_table(path, text=[name for names in NAMES.values() for name in names], limits=limits)
-        columns = _columns(table.column_names, shown(path), _columns_in_words(table))
-        note_columns(path, table, columns.values())
-        found = bulk.from_table(table, columns, ONLY)
-        return _grouped(path, columns, enumerate(table.to_pylist(), start=2)) if found is None else found
-    lines = _lines(path, limits)
-    head = [name.strip() for name in lines[0][1]] if lines else []
-    if set(head).isdisjoint(NAMES["start"]):
-        head = ["start", "end", "label"] if len(head) < 4 else ["filename", "onset", "offset", "event_label"]
-        lines = [line for line in lines if line[1][0] != "\\"]  # Audacity: the range of frequencies of the line before
+def read_predictions(path: str | os.PathLike[str], tier: str = "", *, limits: Limits = DEFAULT) -> Results:
+    """Return what was recognised by case id, in the order of the file; ``tier`` names that of files with several."""
+    kind = recognise(path, limits)
+    if kind != JSON:
+        held = read_intervals(path, kind, tier, limits)
+        note_columns(path, held.table, held.columns.values())
+        return group_intervals(held)
+    found = bulk.read_results(path, limits, ONLY)
+    if found is not None:
+        return found
+    value = read_json(path, limits=limits)
+    where = shown(path)
+    items = _listed(value.values() if isinstance(value, dict) else [value])
+    unread = names_in_words(items)
+    if isinstance(value, dict):
+        results = {
+            _text(c, f"{where}: the name of a case"): stretches_of(v, f"{where}: {shown(c, 80)}", unread)
+            for c, v in value.items()
+        }
     else:
-        del lines[0]
-    wrong = next((i for i, cells in lines if len(cells) != len(head)), None)
-    if wrong is not None:
-        raise InputError(f"{shown(path)}: row {wrong}: expected {len(head)} cells ({', '.join(head)}) between tabs")
-    table = pa.table({name: pa.array([cells[k] for _, cells in lines], pa.string()) for k, name in enumerate(head)})
-    columns = _columns(head, shown(path), _columns_in_words(table))
-    note_columns(path, table, columns.values())
-    found = bulk.from_table(table, columns, ONLY)
-    rows = ((i, dict(zip(head, cells, strict=True))) for i, cells in lines)
-    return _grouped(path, columns, rows) if found is None else found
+        results = {ONLY: stretches_of(value, f"{where}: ", unread)}
+    note(path, count_unread(items, unread))
+    return results
+
+
+def group_intervals(held: Intervals) -> Results:
+    """Return intervals by recording, in the order of their rows; those of a table without recordings under ``ONLY``."""
+    found = bulk.from_table(held.table, held.columns, ONLY)
+    if found is not None:
+        return found
+    rows: dict[str, list[Stretch[Moment]]] = {} if "case" in held.columns else {ONLY: []}
+    case = held.columns.get("case")
+    for index, row in zip(held.rows, held.table.to_pylist(), strict=True):
+        where = f"{shown(held.where)}: row {index}"
+        group = rows.setdefault(_text(row[case], f"{where}.{case}") if case else ONLY, [])
+        if not case or any(value not in (None, "") for name, value in row.items() if name != case):
+            group.append(_stretch(row, held.columns, where, _cell_time))
+    return rows
+
+
+def check_order(held: Intervals, groups: Results) -> None:
+    """Refuse a row that ends before it starts, by its number."""
+    if not any(_is_reversed(one) for items in groups.values() for one in _suspects(items)):
+        return
+    for index, row in zip(held.rows, held.table.to_pylist(), strict=True):
+        where = f"{shown(held.where)}: row {index}"
+        if row[held.columns["start"]] not in (None, "") and _is_reversed(
+            one := _stretch(row, held.columns, where, _cell_time)
+        ):
+            raise InputError(f"{where}: ends before it starts: {one.start} to {one.end}; exchange or correct them")
+
+
+def _suspects(items: Sequence[Stretch[Moment]]) -> Iterable[Stretch[Moment]]:
+    """Return the stretches that may end before they start: of columns, those that do."""
+    return items.only(items.starts > items.ends) if isinstance(items, Read) and items.texts is None else items
+
+
+def _is_reversed(one: Stretch[Any]) -> bool:
+    return kind_of(one.start) == kind_of(one.end) and one.start > one.end
 
 
 def stretches_of(items: object, where: str, unread: Collection[str] = ()) -> list[Stretch[Moment]]:
@@ -235,7 +264,7 @@ def stretches_of(items: object, where: str, unread: Collection[str] = ()) -> lis
     for index, item in enumerate(items):
         if not isinstance(item, Mapping):
             raise InputError(f"{where}[{index}]: got {type(item).__name__}, expected an object with t1, t2 and label")
-        columns = _columns(item, f"{where}[{index}]", unread)
+        columns = find_columns(item, f"{where}[{index}]", unread)
         found.append(_stretch(item, columns, f"{where}[{index}]", moment))
     return found
 
@@ -253,7 +282,7 @@ def count_unread(
     found: Counter[str] = Counter()
     for item in items:
         if isinstance(item, Mapping):
-            held = _names(item, unread)
+            held = find_names(item, unread)
             found.update(item.keys() - {name for thing, name in held.items() if thing in things})
     return found
 
@@ -346,28 +375,6 @@ def _tags(item: Row) -> dict[str, str]:
     }
 
 
-def _names(names: Collection[str], unread: Collection[str]) -> dict[str, str]:
-    """Return the name to be read for each thing that is known under several: the first that is there."""
-    held = ((thing, [name for name in choice if name in names]) for thing, choice in NAMES.items())
-    usable = ((thing, [name for name in found if name not in unread]) for thing, found in held)
-    return {thing: found[0] for thing, found in usable if found}
-
-
-def _columns(names: Collection[str], where: str, unread: Collection[str]) -> dict[str, str]:
-    """Return the name in use for each thing; raise where a start, an end or a label has none."""
-    found = _names(names, unread)
-    lacking = [" or ".join(NAMES[thing]) for thing in TRUE_THINGS if thing not in found]
-    if lacking:
-        raise InputError(f"{where}: no {', no '.join(lacking)}; expected a start, an end and a label")
-    return found
-
-
-def _columns_in_words(table: pa.Table) -> list[str]:
-    """Return the columns that a score may be in and that hold something else than numbers."""
-    there = [name for name in MAYBE_SCORES if name in table.column_names]
-    return [name for name in there if not all(map(_is_number_text, table.column(name).unique().to_pylist()))]
-
-
 def _listed(groups: Iterable[Any]) -> list[Any]:
     """Return the items of all groups that are lists."""
     return list(chain.from_iterable(group for group in groups if isinstance(group, list)))
@@ -378,20 +385,11 @@ def _is_number(value: object) -> bool:
     return value in (None, "") or (isinstance(value, numbers.Real) and not isinstance(value, bool))
 
 
-def _is_number_text(text: str | None) -> bool:
-    """Say whether a cell holds a number, or nothing."""
-    try:
-        float(text or 0)
-    except ValueError:
-        return False
-    return True
-
-
 def _score(value: Any, where: str, *, texts: bool) -> float | None:
     """Return a score as a number; of tables, whose cells are texts, from its text."""
     if value in (None, ""):
         return None
-    if not (_is_number_text(value) if texts and isinstance(value, str) else _is_number(value)):
+    if not (is_number_text(value) if texts and isinstance(value, str) else _is_number(value)):
         raise InputError(f"{where}: a score must be a number, got {shown(repr(value), 60)}; correct it, or rename it")
     found = float(value)
     if not math.isfinite(found):
@@ -404,7 +402,11 @@ def _stretch(row: Row, columns: Mapping[str, str], where: str, time: Callable[[A
         return row[columns[thing]], f"{where}.{columns[thing]}"
 
     score = _score(*at("score"), texts=time is not moment) if "score" in columns else None
-    return Stretch(time(*at("start")), time(*at("end")), _text(*at("label")), score)
+    if "end" in columns:
+        end = time(*at("end"))
+    else:
+        end = add_duration(row[columns["start"]], row[columns["duration"]], where, columns)
+    return Stretch(time(*at("start")), end, _text(*at("label")), score)
 
 
 def _text(value: object, where: str) -> str:
@@ -415,24 +417,11 @@ def _text(value: object, where: str) -> str:
     return text
 
 
-def _grouped(path: str | os.PathLike[str], columns: Mapping[str, str], rows: Iterable[tuple[int, Row]]) -> Results:
-    case = columns.get("case")
-    found: dict[str, list[Stretch[Moment]]] = {} if case else {ONLY: []}
-    for index, row in rows:
-        where = f"{shown(path)}: row {index}"
-        group = found.setdefault(_text(row[case], f"{where}.{case}") if case else ONLY, [])
-        if not case or any(value not in (None, "") for name, value in row.items() if name != case):
-            group.append(_stretch(row, columns, where, lambda cell, at: from_text(cell or "", at)))
-    return found
-
-
-def _lines(path: str | os.PathLike[str], limits: Limits) -> list[tuple[int, list[str]]]:
-    """Return the cells of lines that are not blank with their numbers; a track without labels is an empty file."""
-    with guarded(path, "cannot be read as text", "save it as UTF-8"):
-        empty = Path(path).is_file() and not Path(path).stat().st_size
-        text = "" if empty else read_bytes(path, limits).decode("utf-8-sig")
-    lines = (line.removesuffix("\r") for line in text.split("\n"))
-    return [(index, line.split("\t")) for index, line in enumerate(lines, start=1) if line.strip()]
+def _cell_time(cell: Any, where: str) -> Moment:
+    """Return the time of a cell: text as in text files, else a number."""
+    if cell is None or cell == "":
+        raise InputError(f"{where}: the cell is empty, expected a time; fill it in, or leave the row out")
+    return from_text(cell, where) if isinstance(cell, str) else moment(cell, where)
 
 
 def _json(results: Mapping[str, Sequence[Stretch[Any]]]) -> str:

@@ -20,24 +20,46 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
     truth: Annotated[
         tuple[str, ...],
         Option(
-            "truth file (JSON), may be repeated; or a folder of such shards, or of .npy with a class code per frame",
+            "true events: a table (CSV, TSV, JSON lines, parquet), Audacity labels, ELAN, Praat TextGrid, RTTM or "
+            "JSON; may be repeated; or a folder or a pattern of such files, or a folder of .npy with a class code per "
+            "frame",
             metavar="FILE",
+            data=True,
         ),
     ]
     predictions: Annotated[
         tuple[str, ...],
         Option(
-            "results as JSON, CSV, DCASE TSV or Audacity text, or a folder of shards; NAME=FILE for several systems",
+            "detections in any of these formats, or a folder or a pattern; NAME=FILE for several systems",
             metavar="FILE",
+            data=True,
         ),
     ]
+    duration: Annotated[
+        str,
+        Option(
+            "how long recordings last whose truth does not say it: seconds, a table with recording and duration, or "
+            "last-event; default: what the file says (TextGrid), else last-event",
+            metavar="SECONDS|TABLE|last-event",
+            data=True,
+        ),
+    ] = ""
+    tier: Annotated[str, Option("tier of ELAN and TextGrid files with several", metavar="NAME")] = ""
+    predictions_tier: Annotated[
+        str, Option("tier of the predictions, where it has another name than that of the truth", metavar="NAME")
+    ] = ""
     group: Annotated[
         str,
         Option(
-            "tag whose values are resampled; default: subject where every case has one, else recording", metavar="TAG"
+            "tag or column of the truth whose values are resampled, or a table with recording and group; default: "
+            "subject where every case has one, else recording",
+            metavar="TAG",
+            data=True,
         ),
     ] = ""
-    slice: Annotated[tuple[str, ...], Option("tag to show scores by; may be repeated", metavar="TAG")] = ()
+    slice: Annotated[
+        tuple[str, ...], Option("tag or column of the truth to show scores by; may be repeated", metavar="TAG")
+    ] = ()
     variant: Annotated[
         str, Option("published: one class, all labels pooled; strict: by class, with pairs", choices=VARIANTS)
     ] = "strict"
@@ -53,6 +75,13 @@ class ScoreOptions(ExhibitOptions, EngineOptions):
         Option(
             "unit of times of the predictions that are numbers; default: s, refused where they look like another; "
             "s insists",
+            choices=("", "s", "ms", "us", "ns"),
+        ),
+    ] = ""
+    truth_unit: Annotated[
+        str,
+        Option(
+            "unit of times of the truth that are numbers; default: s, refused where they look like another; s insists",
             choices=("", "s", "ms", "us", "ns"),
         ),
     ] = ""

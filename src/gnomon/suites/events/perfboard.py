@@ -41,7 +41,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +55,7 @@ from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.numerics import segments as kernel
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
 from gnomon.suites.events.files import TruthCase
-from gnomon.suites.events.times import Stretch, show
+from gnomon.suites.events.times import Stretch
 
 Record = dict[str, Any]
 Clock = Callable[[float], str | float]
@@ -139,8 +138,8 @@ def _results(
 ) -> Iterator[Record]:
     """Give the result of a case and a system for every class, or the one result of all labels pooled."""
     scored = _score(case, returned, classes)
-    clock = float if case.zone.origin is None else cache(lambda seconds: show(seconds, case.zone))
-    told = dict(case.fields)  # once, since labels may be decoded whenever they are asked for
+    clock: Clock = float if case.zone.origin is None else cache(lambda seconds: show(seconds, case.zone))
+    told = dict(case.fields) or _describe_case(case, clock)  # once, since labels may be decoded when asked for
     own, found = _by_label(told["labels"], case.stretches, classes), _by_label(returned, returned, classes)
     for index, label in enumerate([None] if classes is None else classes):
         fields = {**told, "labels": own.get(label, [])}
@@ -151,6 +150,12 @@ def _results(
         fields["detected"] = [_detected(stretch, clock) for stretch in found.get(label, [])]
         fields["scores"] = _scores(scored, index, case.window[1], clock)
         yield fields
+
+
+def _describe_case(case: TruthCase, clock: Clock) -> Record:
+    """Return the fields of a case that has none of its own, as it comes from a table."""
+    labels = [{"t1": clock(one.start), "t2": clock(one.end), "label": one.label} for one in case.stretches]
+    return {"t1": clock(case.window[0]), "t2": clock(case.window[1]), **case.tags, "labels": labels}
 
 
 def _by_label(

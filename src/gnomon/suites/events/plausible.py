@@ -31,6 +31,8 @@ Conventions
   sensor has, or, without such a sensor, where no record lies inside the window as seconds, but for its very start.
 - Seconds that a user asks for (``--unit s``) are obeyed everywhere. Where another unit was given and does not fit, the
   message questions that unit before it questions the truth.
+- Where the truth does not state windows (tables), detections of which nine tenths lie outside are refused whatever the
+  reason.
 - Dates have no unit, and are not looked at here.
 """
 
@@ -193,6 +195,19 @@ def _find_other_unit(evidence: Evidence) -> tuple[str, bool]:
     return next((one for one in CALLED if evidence.in_windows.get(one, 0) >= most), ""), True
 
 
+def check_inside(detections: Evidence, where: str) -> None:
+    """Refuse detections of which nearly all lie outside of windows that the truth does not state by itself."""
+    lost = detections.count - detections.inside.get("s", 0)
+    if detections.count < FEWEST or lost < MOST * detections.count:
+        return
+    raise InputError(
+        f"{where}: {lost:,} of {detections.count:,} detections lie outside of the windows, which last up to "
+        f"{shown(detections.longest)} s (detections reach {shown(detections.reach)} s): check that both sides count "
+        f"from the start of the recording; give --duration where recordings last longer, or {INSIST} to score them "
+        "all the same"
+    )
+
+
 def multiply_units(unit: str, further: str) -> str:
     """Return the unit of numbers that were taken for one unit, and then look like a further one; empty if none is."""
     wanted = UNITS[unit] * UNITS[further]
@@ -211,7 +226,10 @@ def _question(given: str) -> str:
 def _doubt_truth(unit: str, given: str, subject: str = "the truth looks") -> str:
     """Say what to do where detections, in a given unit or in seconds, are too small by the factor of a unit."""
     if not given:
-        return f"{subject} like {CALLED[unit]}; write t1, t2 and labels of the truth in seconds, or {INSIST}"
+        return (
+            f"{subject} like {CALLED[unit]}; say so with --truth-unit, or write t1, t2 and labels of the truth in "
+            f"seconds, or {INSIST}"
+        )
     fitting = _divide_units(given, unit)
     if not fitting:
         return (

@@ -8,8 +8,9 @@ checked over all recordings together, and in each (:mod:`gnomon.suites.events.pl
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,14 +27,25 @@ from gnomon.core.tallies import natural_key
 from gnomon.engine.job import Job
 from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_shards
 from gnomon.intake import shards
-from gnomon.intake.shards import is_folder, refuse_folders
-from gnomon.intake.sources import check_names, named
+from gnomon.intake.shards import is_folder
+from gnomon.intake.sources import named
 from gnomon.intake.unread import reading_for
 from gnomon.runs import parts
 from gnomon.runs.parts import Part
 from gnomon.runs.run import Evaluation
 from gnomon.runs.seal import hash_file
-from gnomon.suites.events import chunks, exhibits, files, frames, perfboard, summaries, tallying
+from gnomon.suites.events import (
+    chunks,
+    exhibits,
+    files,
+    frames,
+    grouping,
+    inputs,
+    perfboard,
+    recordings,
+    summaries,
+    tallying,
+)
 from gnomon.suites.events.chunks import FOLDER, FRAMES, Content, Truth
 from gnomon.suites.events.columns import Recording
 from gnomon.suites.events.envelopes import Signals
@@ -43,6 +55,7 @@ from gnomon.suites.events.plausible import (
     Compared,
     Evidence,
     check_fit,
+    check_inside,
     check_recordings,
     check_scale,
     check_truth_unit,
@@ -57,31 +70,31 @@ FEW, SHORT, LONG = 3, 0.002, 0.2
 """So many returns that all end within a small share of their recordings are odd, if true events reach a larger one."""
 SUBJECTS = ("subject", "subject.id", "subject.name")
 TRUTHS = (".json", frames.SUFFIX)
-RESULTS = (".json", ".csv", ".csv.gz", ".tsv", ".txt")
 """Suffixes of shards."""
 OFFERS = ("--missing empty or --missing skip", "")
 CASES, TAGS, TIMES, COMPARED, TOUCH = "cases", "tags", "times", "compared", "touch"
+WINDOWS, LIKELY = "windows", "likely"
 """Facts of a part: ids of all cases of the truth, scored or not, their values of tags that may be groups, what labels
-and detections say about the unit of times, how both compare in single recordings, and whether labels touch windows."""
+and detections say about the unit of times, how both compare in single recordings, whether labels touch windows, where
+windows come from that the truth does not state, and a tag that looks like a group."""
 
 
 def score(options: ScoreOptions) -> list[Evaluation] | Job:
     """Score every given system in every asked variant."""
-    if any(map(is_folder, options.truth)):
+    if any(map(_is_sharded, options.truth)):
         return make_scorer().score(_find_shards(options), options)
     if options.export_perfboard:
-        perfboard.check(
-            options.export_perfboard, [*options.truth, *(path for _, path in map(named, options.predictions))]
-        )
-    sources = [named(text) for text in options.predictions]
-    check_names([name for name, _ in sources])
-    refuse_folders(path for _, path in sources)
-    cases = files.read_truth(*options.truth)
-    truth, systems = Truth(cases, files.weigh_labels(cases)), []
-    for name, path in sources:
-        with reading_for(name):
-            detections = chunks.read_results(path, cases, options.missing, options.unit)
-        systems.append(System(name, path, [Chunk("", truth, detections)]))
+        perfboard.check(options.export_perfboard, _list_paths((*options.truth, *options.predictions)))
+    given = inputs.read_truth(options)
+    grouped = grouping.assign_groups(given, options.group, RECORDING)
+    cases, kinds = grouped.cases, set(given.kinds)
+    truth, systems = Truth(cases, files.weigh_labels(cases), grouped.source), []
+    for source in inputs.list_systems(options.predictions, [case.id for case in cases]):
+        with reading_for(source.name):
+            detections = chunks.read_results(source, cases, options, kinds)
+        systems.append(System(source.name, source.where, [Chunk("", truth, detections)]))
+    inputs.check_tiers(options, kinds)
+    options = replace(inputs.describe_options(options), group=grouped.level)
     found = make_scorer().score(systems, options)
     if options.export_perfboard:
         results = {one.name: one.chunks[0].predictions.results for one in systems}
@@ -89,8 +102,23 @@ def score(options: ScoreOptions) -> list[Evaluation] | Job:
     return found
 
 
+def _is_sharded(content: Any) -> bool:
+    """Say whether a truth is a folder of shards: of frames, or of JSON."""
+    return is_folder(content) and any(path.name.lower().endswith(TRUTHS) for path in shards.others(content, ()))
+
+
+def _list_paths(given: Iterable[Any]) -> list[str]:
+    """Return the paths of what a user gave."""
+    inner = [one for item in given for one in (item.values() if isinstance(item, Mapping) else [item])]
+    return [named(os.fspath(item))[1] for item in inner if isinstance(item, (str, os.PathLike))]
+
+
 def _find_shards(options: ScoreOptions) -> list[System]:
     """Return the shards of every system."""
+    if not isinstance(options.group, str):
+        raise InputError(f"group: shards are grouped by a tag, but got {type(options.group).__name__}; name a tag")
+    if recordings.read_durations(options.duration) != recordings.Durations():
+        raise InputError(f"--duration: the shards of {options.truth[0]} state their windows; leave the option out")
     if len(options.truth) > 1:
         raise InputError(
             f"{some(options.truth)}: expected one folder of shards, or files: put all shards in one folder"
@@ -99,14 +127,11 @@ def _find_shards(options: ScoreOptions) -> list[System]:
         raise InputError("--export-perfboard holds all recordings in one file: give files, not a folder of shards")
     (folder,) = options.truth
     truth, meaning = _find_truth(folder)
-    suffixes = (frames.SUFFIX,) if meaning else RESULTS
-    sources = [named(text) for text in options.predictions]
-    check_names([name for name, _ in sources])
     return pair_shards(
         folder,
         truth,
-        ((name, path, path) for name, path in sources),
-        suffixes,
+        ((one.name, one.where, one.content) for one in inputs.list_systems(options.predictions, ())),
+        (frames.SUFFIX,) if meaning else inputs.RESULTS,
         given={FRAMES: meaning.record()} if meaning else {},
         beside=shards.others(folder, TRUTHS),
         known=(frames.NAMES,),
@@ -150,6 +175,8 @@ def tally(chunk: Chunk, options: ScoreOptions) -> Part:
         TIMES: [side.times.record() for side in (content.truth, content.detections)],
         COMPARED: content.detections.compared.record(),
         TOUCH: files.touch(cases),
+        WINDOWS: recordings.count_windows(cases),
+        LIKELY: grouping.find_likely(cases),
     }
     if content.digests is not None:
         return replace(part, facts={**facts, **content.digests})
@@ -185,9 +212,12 @@ def finish(partials: Partials, options: ScoreOptions, signals: dict[str, Signals
     coverage, table = partials.coverage(covered, options.missing), partials.table()
     most, look = 0 if options.out == "none" else options.exhibits, _make_reader(partials, roster, options)
     held = {} if signals is None else signals
+    noted = _find_origins(partials, roster.level)
     return [
         replace(
             one,
+            findings=(*one.findings, *noted.findings),
+            options={**one.options, **noted.options},
             data=data,
             table=table,
             coverage=coverage,
@@ -198,7 +228,27 @@ def finish(partials: Partials, options: ScoreOptions, signals: dict[str, Signals
     ]
 
 
-SETTINGS = ("group", "slice", "variant", "missing", "background", "unit")
+@dataclass(frozen=True)
+class _Origins:
+    """Where windows and groups come from that the truth does not state: findings, and options as they were used."""
+
+    findings: tuple[Finding, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _find_origins(partials: Partials, level: str) -> _Origins:
+    if not partials.is_whole:
+        return _Origins()
+    ((_, part),) = partials
+    truth = partials.system.chunks[0].truth
+    windows, where = part.facts[WINDOWS], files.name_files(truth.cases)
+    findings = recordings.find_windows(windows, where)
+    findings += grouping.offer_group(part.facts[LIKELY], level, RECORDING, where)
+    options = {"windows": ", ".join(windows)} if windows else {}
+    return _Origins(tuple(findings), {**options, **({"groups_from": truth.groups_from} if truth.groups_from else {})})
+
+
+SETTINGS = (*("group", "slice", "variant", "missing", "background", "unit", "truth_unit", "tier", "predictions_tier"),)
 SCORER = Scorer(tally, finish, SETTINGS)
 
 
@@ -267,12 +317,15 @@ def _check_units(partials: Partials, options: ScoreOptions) -> None:
     Seconds that were asked for (``--unit s``) are obeyed.
     """
     unit, where = options.unit, partials.system.where
+    if options.truth_unit not in ("", "s"):
+        where += f" (the truth read with --truth-unit {options.truth_unit})"
     every = partials.every.values()
+    derived = any(own[WINDOWS] for own in every)
     truth = files.name_files(partials.system.chunks[0].truth.cases) if partials.is_whole else options.truth[0]
     labels, detections = (sum((Evidence.of(own[TIMES][side]) for own in every), Evidence()) for side in (0, 1))
-    if unit != "s":
+    if "s" not in (unit, options.truth_unit):
         files.check_labels(labels, truth)
-    files.check_touch([own[TOUCH] for own in every], truth)
+    files.check_touch([own[TOUCH] for own in every], truth, derived=derived)
     if unit == "s":
         return
     asked = f" in place of --unit {unit}" if unit else ""
@@ -285,10 +338,13 @@ def _check_units(partials: Partials, options: ScoreOptions) -> None:
     if compared.agreeing >= len(compared.found):  # most are right, so that another --unit would not help
         check_recordings(compared, where, unit)
     check_unit(detections, where, "detections", advice, unit)
-    check_truth_unit(labels, detections, where, unit)
+    if options.truth_unit != "s":
+        check_truth_unit(labels, detections, where, unit)
     check_scale(labels, detections, where, advice, unit)
     check_recordings(compared, where, unit)
     check_fit(compared, where)
+    if derived:
+        check_inside(detections, where)
 
 
 def make_roster(cases: Sequence[files.TruthCase], slices: Sequence[str]) -> Roster:
@@ -348,7 +404,8 @@ def _count_cases(truth: Sequence[str], scored: Roster, options: ScoreOptions) ->
 
 
 def _describe_inputs(cases: Sequence[files.TruthCase]) -> tuple[Mapping[str, Any], ...]:
-    return tuple({"path": str(path), "sha256": hash_file(path)} for path in dict.fromkeys(case.path for case in cases))
+    paths = dict.fromkeys(case.path for case in cases if not case.path.name.startswith("<"))  # others are in memory
+    return tuple({"path": str(path), "sha256": hash_file(path)} for path in paths)
 
 
 def _make_reader(partials: Partials, roster: Roster, options: ScoreOptions) -> Callable[[int], Recording | None]:
