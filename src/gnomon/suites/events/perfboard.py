@@ -41,6 +41,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ from gnomon.measures.events import NEGATIVE, POSITIVE
 from gnomon.numerics import segments as kernel
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS, Track
 from gnomon.suites.events.files import TruthCase
-from gnomon.suites.events.times import Stretch
+from gnomon.suites.events.times import Stretch, show
 
 Record = dict[str, Any]
 Clock = Callable[[float], str | float]
