@@ -272,7 +272,7 @@ ERRORS = {
     ),
     "groups of another length": (
         lambda data: gnomon.score("labels", data["y_true"], data["y_true"], groups=["a", "b"]),
-        "groups: 2 values, but the truth has 90 rows",
+        "groups: 2 values, expected 90, one for each row of the truth",
     ),
     "scores without classes": (
         lambda data: gnomon.score("labels", data["y_true"], scores=np.zeros((ROWS, 3))),

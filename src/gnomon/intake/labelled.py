@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -17,12 +16,12 @@ from typing import Any, TypeVar
 import pyarrow as pa
 
 from gnomon.core.errors import InputError, some
+from gnomon.intake.groups import GROUP, find_groups, is_given, is_group_table
 from gnomon.intake.memory import is_column, is_frame, table_of, to_column, to_numpy
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import Source, check_names
 from gnomon.intake.wide import ID, LABEL, Roles, name_systems, number_rows, score_columns, split_wide
 
-GROUP = "group"
 Options = TypeVar("Options")
 """A struct with the fields of :class:`gnomon.core.options.LabelOptions`."""
 ONLY = "predictions"
@@ -42,7 +41,7 @@ def settle(options: Options, *, kept: Sequence[str] = (), text: Sequence[str] = 
 
 
 def _settle(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict[str, Any]:
-    if not _is_empty(options.table):
+    if is_given(options.table):
         return _settle_wide(options, kept, text)
     if is_column(options.truth):
         return _settle_labels(options)
@@ -52,11 +51,6 @@ def _settle(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict[str,
             "labels as a list, an array or a series"
         )
     return {}
-
-
-def _is_empty(value: Any) -> bool:
-    """Say whether an option was not given; a data frame does not say so by itself."""
-    return value is None or (isinstance(value, (str, tuple)) and not value)
 
 
 def _settle_wide(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict[str, Any]:
@@ -74,8 +68,7 @@ def _settle_wide(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict
     strange = [name for name, column in columns.items() if not isinstance(column, str)]
     if strange:
         raise InputError(f"predictions: expected the name of a column of the table for {some(strange)}; give that")
-    group = [] if _is_empty(options.group) or not isinstance(options.group, str) else [options.group]
-    group = [] if group and os.path.isfile(group[0]) else group
+    group = [options.group] if is_given(options.group) and not is_group_table(options.group) else []
     named = tuple(dict.fromkeys(name for name in (*group, *kept) if name != ID or options.id == ID))
     roles = Roles(options.truth, columns, scores, options.id, named, tuple(text))
     truth, systems = split_wide(options.table, roles)
@@ -138,7 +131,7 @@ def _labels_by_system(options: Any, rows: int) -> dict[str, Any]:
 
 def _scores_by_system(options: Any) -> dict[str, Any]:
     """Return the scores of every system: by name, or of the only one."""
-    if _is_empty(options.scores):
+    if not is_given(options.scores):
         return {}
     given: Any = options.scores
     if len(given) == 1 and isinstance(given[0], Mapping) and any(_is_matrix(item) for item in given[0].values()):
@@ -197,10 +190,8 @@ def _same_order(truth: Any, labels: Any, name: str) -> None:
 
 
 def _settle_group(options: Any) -> dict[str, Any]:
-    """Put groups that are no column of the truth into one: an array, a mapping by id, or a table with id and group."""
-    given: Any = options.group
-    is_path = isinstance(given, os.PathLike) or (isinstance(given, str) and given != "" and os.path.isfile(given))
-    if not is_path and (_is_empty(given) or isinstance(given, str)):
+    """Put groups that are no column of the truth into one (:mod:`gnomon.intake.groups`)."""
+    if not is_group_table(options.group):
         return {}
     if is_folder(options.truth):
         raise InputError("group: shards have their groups in a column; name it")
@@ -209,38 +200,8 @@ def _settle_group(options: Any) -> dict[str, Any]:
     table = table_of(source.content, text=(name_of_id, options.label or LABEL), name="truth")
     if name_of_id not in table.column_names:
         raise InputError(f"{source.where}: no column {name_of_id!r}, by which groups are found; name it with --id")
-    if is_path or isinstance(given, Mapping) or is_frame(given):
-        groups = _look_up_groups(given, table.column(name_of_id).to_pylist(), name_of_id, source)
-    else:
-        groups = to_column(given, "groups")
-    if len(groups) != table.num_rows:
-        raise InputError(
-            f"groups: {len(groups):,} values, but the truth has {table.num_rows:,} rows; give one for each"
-        )
+    ids = table.column(name_of_id).to_pylist()
+    groups = find_groups(options.group, ids, keys=(name_of_id,), thing="row" if source.by_row else "id")
     kept = [name for name in table.column_names if name != GROUP]
-    whole = table.select(kept).append_column(GROUP, groups)
+    whole = table.select(kept).append_column(GROUP, pa.array([groups.of[name] for name in ids], pa.string()))
     return {"truth": Source("truth", whole, source.file, source.by_row), "group": GROUP}
-
-
-def _look_up_groups(given: Any, ids: Sequence[str], name_of_id: str, source: Source) -> pa.Array:
-    """Return the group of every id, from a mapping by id, or a table with a column of ids and another of groups."""
-    where = "groups"
-    if isinstance(given, Mapping) and name_of_id not in given:
-        known = {str(name): str(group) for name, group in given.items()}
-    else:
-        where = str(given) if isinstance(given, (str, os.PathLike)) else where
-        table = table_of(given, text=(name_of_id, GROUP), name="groups")
-        if source.by_row and table.num_columns == 1:
-            return table.column(0)
-        others = [name for name in table.column_names if name != name_of_id]
-        if name_of_id not in table.column_names or (GROUP not in others and len(others) != 1):
-            raise InputError(
-                f"{where}: expected a column {name_of_id!r} and one of groups, but the table has "
-                f"{some(table.column_names, show=12)}"
-            )
-        column = table.column(GROUP if GROUP in others else others[0]).cast(pa.string())
-        known = dict(zip(table.column(name_of_id).to_pylist(), column.to_pylist(), strict=True))
-    lacking = [name for name in ids if name not in known]
-    if lacking:
-        raise InputError(f"{where}: no group for ids {some(lacking[:5], len(lacking))}; give every id of the truth one")
-    return pa.array([known[name] for name in ids], pa.string())

@@ -25,11 +25,6 @@ from gnomon.intake.sources import Source, check_names
 ID, LABEL = "id", "label"
 SCORE = "score:"
 """How the name of a column begins that holds the scores of a class."""
-GROUP_LIKE = (
-    "subject", "subject_id", "user", "user_id", "participant", "participant_id", "person", "person_id", "patient",
-    "patient_id", "session", "recording", "room", "scene",
-)  # fmt: skip
-"""Names of columns whose values are usually not independent of each other, the most usual first."""
 
 
 @dataclass(frozen=True)
@@ -135,16 +130,6 @@ def need_columns(table: pa.Table, where: str, names: Sequence[str]) -> None:
         f"{where}: no column {some(lacking)}; expected {', '.join(dict.fromkeys(names))}, "
         f"but the table has {some(table.column_names, show=12)}{'; ' if hint else ''}{hint}"
     )
-
-
-def offer_group(names: Iterable[str]) -> str:
-    """Return the column that looks like a group, such as subject or session; nothing where there is none.
-
-    >>> offer_group(["id", "Session", "Subject"])
-    'Subject'
-    """
-    known = {name.lower(): name for name in names}
-    return next((known[name] for name in GROUP_LIKE if name in known), "")
 
 
 def find_scores(table: pa.Table, prefix: str, where: str) -> dict[str, str]:

@@ -43,10 +43,10 @@ def test_a_path_is_a_table_unless_it_is_a_tag(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("group", "message"),
     [
-        ({"a": "p"}, "no group of the recordings 'b'; add them"),
-        (["p"], "1 values, expected one for each of the 2 recordings of the truth, or the 3 rows of its table"),
+        ({"a": "p"}, "no group for 1 of 2 recordings: 'b'"),
+        (["p"], "1 values, expected 2, one for each recording of the truth or 3, one for each row"),
         (["p", "q", "z"], "recording 'a' has the groups 'p' and 'z'; give it one"),
-        ({"id": ["a", "a"], "who": ["p", "q"]}, "expected every recording once, with its group"),
+        ({"id": ["a", "a"], "who": ["p", "q"]}, "expected every recording once in column 'id'"),
         (
             {"id": ["a"], "who": ["p"], "more": [1]},
             "expected two columns, recording and group, but got 'id', 'who', 'more'",

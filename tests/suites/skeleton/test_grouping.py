@@ -25,9 +25,9 @@ def test_groups_by_mapping_values_and_table(tmp_path):
 @pytest.mark.parametrize(
     ("group", "said"),
     [
-        (["x", "y"], "got 2 values, expected 5 .one for each sample. or 3"),
-        (["x", "y", "y", "y", "y"], "sequence 'a' is in the groups 'x' and 'y'"),
-        ({"a": 1}, "no group of the sequence 'b', 'c'"),
+        (["x", "y"], "2 values, expected 3, one for each sequence of the truth or 5, one for each row"),
+        (["x", "y", "y", "y", "y"], "sequence 'a' has the groups 'x' and 'y'"),
+        ({"a": 1}, "no group for 2 of 3 sequences: 'b', 'c'"),
         ("subject", "no subject is known of 'a', 'b', 'c'"),
         ("room", "expected subject, sequence, or the path of a table"),
     ],

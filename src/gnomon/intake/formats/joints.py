@@ -32,7 +32,7 @@ from gnomon.intake.documents import read_json
 from gnomon.intake.faults import guarded, shown
 from gnomon.intake.formats.bvh import is_bvh, read_bvh
 from gnomon.intake.limits import DEFAULT, check_file
-from gnomon.intake.memory import table_of
+from gnomon.intake.memory import table_of, to_numpy
 from gnomon.intake.npy import HeaderError, as_array, read_header
 from gnomon.intake.unread import Watched, note
 
@@ -112,16 +112,10 @@ def read_joints(source: Any, name: str, *, key: str = "", mask: str = "") -> Joi
 
 
 def to_array(values: Any, name: str) -> Array:
-    """Return an array or tensor of any framework, or nested lists, as a NumPy array."""
-    for step in ("detach", "cpu"):  # a tensor that gradients are kept for, or of another device
-        values = getattr(values, step)() if callable(getattr(values, step, None)) else values
-    with guarded(f"<{name} in memory>", "cannot be used as an array", "give a NumPy array, a tensor or nested lists"):
-        if isinstance(values, np.ma.MaskedArray):
-            return np.asarray(values.filled(np.nan) if values.dtype.kind == "f" else values.data)
-        if hasattr(values, "__array__") or not hasattr(values, "__dlpack__"):
-            found = np.asarray(values)
-        else:
-            found = np.from_dlpack(values)
+    """Return an array or tensor of any framework, or nested lists, as a NumPy array; masked and None become NaN."""
+    if isinstance(values, np.ma.MaskedArray):
+        return np.asarray(values.filled(np.nan) if values.dtype.kind == "f" else values.data)
+    found = to_numpy(values, name)
     return _numbers_of_objects(found) if found.dtype.hasobject else found
 
 

@@ -29,6 +29,7 @@ import pyarrow.compute as pc
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
+from gnomon.intake.groups import offer_group
 from gnomon.intake.header import separated
 from gnomon.intake.labelled import settle
 from gnomon.intake.memory import table_of
@@ -36,7 +37,7 @@ from gnomon.intake.sources import Source
 from gnomon.intake.tables import read_table
 from gnomon.intake.texts import natural_order, natural_ranks, rows_fingerprint
 from gnomon.intake.unread import filled, note_columns
-from gnomon.intake.wide import SCORE, name_scores, offer_group, read_scores, use_names
+from gnomon.intake.wide import SCORE, name_scores, read_scores, use_names
 from gnomon.suites.har.metrics import METRICS, Scoring, best, native
 from gnomon.suites.har.options import ScoreOptions
 from gnomon.suites.har.vocabulary import LABELS, TEST_LABELS, mask

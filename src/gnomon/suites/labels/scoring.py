@@ -22,11 +22,11 @@ from gnomon.core.tallies import Array, Tallies, natural_key, union
 from gnomon.engine.job import Job
 from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_shards
 from gnomon.intake import shards, tables
+from gnomon.intake.groups import offer_group
 from gnomon.intake.labelled import settle
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.unread import note, reading_for
-from gnomon.intake.wide import offer_group
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
 from gnomon.numerics.counting import pair_counts

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from gnomon.core.errors import InputError, some
 from gnomon.intake.faults import shown
-from gnomon.intake.formats.joints import to_array
-from gnomon.intake.memory import table_of
+from gnomon.intake.groups import find_groups, is_given
 from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.sequences import LEVELS, Sequences
 
 SUBJECT, SEQUENCE, OWN = "subject", "sequence", "group"
-
-
-def is_given(value: Any) -> bool:
-    """Say whether an option that takes data was given."""
-    return not (value is None or (isinstance(value, str) and not value))
 
 
 def level_of(options: ScoreOptions) -> str:
@@ -53,52 +46,10 @@ def regroup(found: Sequences, group: Any) -> Sequences:
                 "--group-by, or give --group sequence"
             )
         return found
-    if isinstance(group, Mapping):
-        groups = _look_up({str(key): str(value) for key, value in group.items()}, names, "group")
-    elif isinstance(group, (str, os.PathLike)) or hasattr(group, "columns"):
-        groups = _look_up(_read_table(group), names, shown(str(group)) if not hasattr(group, "columns") else "group")
-    else:
-        groups = _of_values(
-            list(group) if isinstance(group, (list, tuple)) else to_array(group, "group").tolist(), found
-        )
-    pairs = zip(found.named, groups, strict=True)
-    return replace(found, named=tuple(named._replace(subject=value) for named, value in pairs))
-
-
-def _read_table(group: Any) -> dict[str, str]:
     if isinstance(group, str) and not os.path.exists(group):
         raise InputError(
             f"--group {shown(group, 80)!r}: expected subject, sequence, or the path of a table; no such file"
         )
-    names = table_of(group).column_names
-    if len(names) != 2:
-        raise InputError(f"--group: expected a table of two columns (sequence, group), but it has {some(names)}")
-    table = table_of(group, text=names)
-    return dict(zip(*(table.column(name).to_pylist() for name in names), strict=True))
-
-
-def _look_up(known: Mapping[str, str], names: Sequence[str], where: str) -> list[str]:
-    lost = [name for name in names if not known.get(name)]
-    if lost:
-        raise InputError(f"{where}: no group of the sequence {some(lost)}; it has {some(known)}")
-    return [known[name] for name in names]
-
-
-def _of_values(values: Sequence[Any], found: Sequences) -> list[str]:
-    """Return the group of every sequence from values by sequence, or by sample."""
-    count, texts = len(found.named), list(map(str, values))
-    if len(texts) == count:
-        return texts
-    if len(texts) != len(found.codes):
-        raise InputError(
-            f"group: got {len(texts):,} values, expected {len(found.codes):,} (one for each sample) or {count:,} (one "
-            "for each sequence)"
-        )
-    held: dict[int, str] = {}
-    for code, text in zip(found.codes.tolist(), texts, strict=True):
-        if held.setdefault(code, text) != text:
-            raise InputError(
-                f"group: sequence {found.named[code].sequence!r} is in the groups {held[code]!r} and {text!r}; give "
-                "ids that tell sequences of different groups apart"
-            )
-    return [held[code] for code in range(count)]
+    rows = [names[code] for code in found.codes.tolist()]
+    groups = find_groups(group, names, keys=(SEQUENCE,), thing=SEQUENCE, rows=rows).of
+    return replace(found, named=tuple(named._replace(subject=groups[named.sequence]) for named in found.named))

@@ -28,6 +28,7 @@ from gnomon.engine.job import Job
 from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System
 from gnomon.intake import shards
 from gnomon.intake.faults import shown
+from gnomon.intake.groups import is_given
 from gnomon.intake.sources import check_names, named
 from gnomon.intake.unread import reading_for
 from gnomon.measures.plausibility import (
@@ -61,7 +62,7 @@ from gnomon.suites.skeleton.bodies import (
 from gnomon.suites.skeleton.content import count_samples, digest_data, fingerprint_dropped, table_of
 from gnomon.suites.skeleton.exhibits import Clip, Places
 from gnomon.suites.skeleton.files import KEPT
-from gnomon.suites.skeleton.grouping import is_given, level_of, regroup
+from gnomon.suites.skeleton.grouping import level_of, regroup
 from gnomon.suites.skeleton.options import ScoreOptions
 from gnomon.suites.skeleton.projection import Projector
 from gnomon.suites.skeleton.protocol import protocol
