@@ -22,11 +22,9 @@ def test_decisions_are_numbered_without_gaps():
     assert numbers == list(range(1, len(numbers) + 1))
 
 
-def test_source_files_have_docstrings_and_stay_short():
+def test_source_files_have_docstrings():
     for path in (ROOT / "src").rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        assert text.startswith('"""'), path
-        assert text.count("\n") <= 500, path
+        assert path.read_text(encoding="utf-8").startswith('"""'), path
 
 
 def test_no_leftovers():
