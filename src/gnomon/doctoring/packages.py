@@ -13,7 +13,7 @@ PURPOSES = {
     "cluster": "--executor dask: work on many machines; data by address (URL)",
     "dashboard": "gnomon serve: runs in a browser, with figures",
     "episode": "episode: reading and simulating episodes (HDF5 and videos)",
-    "frames": "to_frame(): tables as pandas data frames",
+    "frames": "to_pandas(): tables as pandas data frames",
     "models": "neural models of har and neural heads of episode",
     "report": "figures in reports, as SVG, PNG and PDF",
     "test": "tests, lint, types and builds of gnomon itself",
