@@ -32,7 +32,7 @@ class Result:
     >>> result["A", "accuracy"], result["B", "macro F1"]
     (0.75, 0.5)
     >>> print(result.to_markdown("per_class").splitlines()[0])
-    **labels: per class**
+    **labels: F1 by class**
     >>> result.plot().name
     'intervals_1'
     """
