@@ -1,7 +1,7 @@
 """Streaming: score data that comes in parts, and single scores as functions.
 
-``accumulate()`` of a task module makes an :class:`Accumulator`. ``update`` takes a part as ``evaluate`` takes the whole;
-``compute`` returns what ``evaluate`` returns of all parts put together, to the last bit, wherever the data was cut. It
+``accumulate()`` of a task module makes an :class:`Accumulator`. ``update`` takes a part as ``evaluate`` takes the
+whole; ``compute`` returns what ``evaluate`` returns of all parts together, to the last bit, however they were cut. It
 may be called at any time, and the stream goes on after it.
 
 What is kept between updates
@@ -27,6 +27,7 @@ Groups
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
@@ -158,7 +159,7 @@ def score_function(evaluate: Callable[P, dict[str, Any]], name: str, summary: st
             found = found[part]
         return None if found is None else float(found)
 
-    function.__name__ = function.__qualname__ = name.replace(".", "_")
+    function.__name__ = function.__qualname__ = re.sub(r"\W", "_", name)
     function.__module__ = evaluate.__module__
     function.__doc__ = (
         f"{summary}\n\nTakes what :func:`{evaluate.__module__}.evaluate` takes, and returns its ``{name}``; ``None`` "
