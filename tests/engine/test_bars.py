@@ -1,8 +1,9 @@
-"""Bars of progress: when they appear, where, and what stays of them; by hand, with displays that keep what they show."""
+"""Bars of progress: when they appear, where, and what stays of them; by hand, with displays that keep what is shown."""
 
 import io
 import sys
 import threading
+import time
 import types
 
 import pytest
@@ -153,6 +154,16 @@ def test_what_a_node_tells_is_shown_in_the_bar(monkeypatch):
         assert progress.note("fit: epoch 3 of 10")
     assert (2, 5, "2 of 5 done, fit: epoch 3 of 10") in kept.said
     assert not progress.note("nothing is done")
+
+
+def test_work_without_a_number_pulses_and_leaves_nothing(notebook, monkeypatch):
+    monkeypatch.setattr(bars, "DELAY_S", 0.05)
+    with progress.pulse("scoring 2 systems"):
+        time.sleep(0.2)
+    assert notebook == ["<progress></progress> scoring 2 systems", ""]
+    with progress.Progress(1), progress.pulse("inside of other work"):
+        time.sleep(0.1)
+    assert not any("inside" in text for text in notebook)
 
 
 def test_parts_are_shown_in_a_bar(monkeypatch):

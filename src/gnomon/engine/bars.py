@@ -23,7 +23,7 @@ class Bar(Protocol):
     """What a bar can do."""
 
     def show(self, done: int, total: int, text: str) -> None:
-        """Show how far it is."""
+        """Show how far it is; without a total, that something is being done."""
 
     def print(self, line: str) -> None:
         """Print a line that stays, above the bar."""
@@ -48,7 +48,7 @@ class TerminalBar:
 
     def show(self, done: int, total: int, text: str) -> None:
         """Show how far it is."""
-        self._progress.update(self._task, completed=done, total=total, description=text)
+        self._progress.update(self._task, completed=done, total=total or None, description=text)
 
     def print(self, line: str) -> None:
         """Print a line that stays, above the bar."""
@@ -71,7 +71,8 @@ class NotebookBar:
 
     def show(self, done: int, total: int, text: str) -> None:
         """Show how far it is."""
-        self._handle.update(self._html(f'<progress value="{done}" max="{total}"></progress> {escape(text)}'))
+        share = f' value="{done}" max="{total}"' if total else ""
+        self._handle.update(self._html(f"<progress{share}></progress> {escape(text)}"))
 
     def print(self, line: str) -> None:
         """Print a line that stays."""

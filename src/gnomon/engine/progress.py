@@ -159,6 +159,20 @@ def note(text: str) -> bool:
     return bool(_SHOWN) and _SHOWN[-1].note(text)
 
 
+@contextlib.contextmanager
+def pulse(text: str) -> Iterator[None]:
+    """Show that something is being done of which no number is known, where somebody looks on and it takes long."""
+    make = None if _SHOWN else find_bar(None)
+    bar = None if make is None else DelayedBar(make, 0)
+    try:
+        if bar is not None:
+            bar.show(0, text)
+        yield
+    finally:
+        if bar is not None:
+            bar.close()
+
+
 def told(parts: Iterable[str], total: int, unit: str, *, first_prepares: bool = False) -> Iterator[str]:
     """Pass on the names of parts as they are done, and show on the error stream how far it is: a bar, or lines.
 
