@@ -298,10 +298,22 @@ def test_single_functions_equal_their_entry_of_evaluate(name):
     for called, function in found.items():
         place = function.__doc__.split("returns its ``")[1].split("``")[0]
         expected = result
-        for part in place.split("."):
+        for part in [place] if place in result else place.split("."):
             expected = expected[part]
         assert function(*sides) == expected, called
+        assert (function.__name__, function.__module__) == (called, module.evaluate.__module__)
         assert inspect.signature(function).parameters == inspect.signature(module.evaluate).parameters
+
+
+@pytest.mark.parametrize("module", [recognition, segmentation, matching])
+def test_single_functions_of_recordings_equal_their_entry(module):
+    truth, prediction, window = RECORDINGS["morning"]
+    scores = {value for name, value in module.evaluate(truth, prediction, window=window).items() if name != "undefined"}
+    found = functions(module)
+    assert found
+    for called, function in found.items():
+        assert function(truth, prediction, window=window) in scores
+        assert function.__name__ == called
 
 
 @pytest.mark.parametrize("name", ["classification", "multilabel", "scenes", "regression", "recognition"])

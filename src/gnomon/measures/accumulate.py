@@ -145,8 +145,13 @@ def add_tallies(state: Tallies | None, part: Tallies) -> Tallies:
     return Tallies.stack([state, part]).grouped(np.zeros(2, dtype=np.int64), 1)
 
 
-def score_function(evaluate: Callable[P, dict[str, Any]], name: str, summary: str) -> Callable[P, float | None]:
-    """Return one score of an ``evaluate`` as a function with the same parameters; dots lead into nested results.
+def score_function(
+    evaluate: Callable[P, dict[str, Any]], name: str, summary: str, called: str = ""
+) -> Callable[P, float | None]:
+    """Return one score of an ``evaluate`` as a function with the same parameters.
+
+    Dots in the name lead into nested results, unless the result has the whole name. ``called`` is the name of the
+    function; default: that of the score, with underscores.
 
     >>> from gnomon.measures import classification
     >>> classification.macro_f1(["a", "b"], ["a", "a"]) == classification.evaluate(["a", "b"], ["a", "a"])["macro_f1"]
@@ -155,11 +160,11 @@ def score_function(evaluate: Callable[P, dict[str, Any]], name: str, summary: st
 
     def function(*args: P.args, **kwargs: P.kwargs) -> float | None:
         found: Any = evaluate(*args, **kwargs)
-        for part in name.split("."):
+        for part in [name] if name in found else name.split("."):
             found = found[part]
         return None if found is None else float(found)
 
-    function.__name__ = function.__qualname__ = re.sub(r"\W", "_", name)
+    function.__name__ = function.__qualname__ = called or re.sub(r"\W", "_", name)
     function.__module__ = evaluate.__module__
     function.__doc__ = (
         f"{summary}\n\nTakes what :func:`{evaluate.__module__}.evaluate` takes, and returns its ``{name}``; ``None`` "

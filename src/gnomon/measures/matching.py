@@ -274,7 +274,11 @@ def accumulate(*, background: Any = ()) -> Accumulator[Stored]:
     return accumulate_recordings(SCORED, background=background)
 
 
-collar_micro_f1 = score_function(evaluate, "collar_micro_f1@0.2s", "F1 of events within a collar of 0.2 s.")
-collar_macro_f1 = score_function(evaluate, "collar_macro_f1@0.2s", "The same, as the mean over classes.")
+collar_micro_f1 = score_function(
+    evaluate, "collar_micro_f1@0.2s", "F1 of events within a collar of 0.2 s.", "collar_micro_f1"
+)
+collar_macro_f1 = score_function(
+    evaluate, "collar_macro_f1@0.2s", "The same, as the mean over classes.", "collar_macro_f1"
+)
 onset_error = score_function(evaluate, "onset_error", "Mean distance of the starts of matched events, seconds.")
 offset_error = score_function(evaluate, "offset_error", "Mean distance of the ends of matched events, seconds.")
