@@ -100,7 +100,7 @@ def resample() -> str:
             truth["label"].append("yes")
             truth["group"].append(name)
             said["label"].append("yes" if row < right else "no")
-    scored = gnomon.score("labels", truth, said).to_frame().iloc[0]
+    scored = gnomon.score("labels", truth, said).to_pandas().iloc[0]
     score, low, high = (float(scored[key]) for key in ("accuracy", "accuracy_low", "accuracy_high"))
 
     def at(value: float) -> float:

@@ -23,6 +23,7 @@ from typing import Any
 ROOMS = ("gnomon.core", "gnomon.measures", "gnomon.inference", "gnomon.audit")
 FURTHER: dict[str, tuple[str, ...]] = {
     "gnomon.testing": (),
+    "gnomon.report.figures.single": ("Figure",),
     "gnomon.runs.run": (),
     "gnomon.runs.content": (),
     "gnomon.runs.tables": (),

@@ -56,7 +56,7 @@ gnomon.compare(result, against="multi_stage")
 
 # %%
 audit = gnomon.audit("runs")
-audit.to_frame("findings")[["severity", "finding", "evidence"]]
+audit.to_pandas("findings")[["severity", "finding", "evidence"]]
 
 # %%
 claims = [(item.statement, item.supported, "; ".join(item.missing)) for item in run.verdicts]

@@ -61,7 +61,7 @@ gnomon.compare(minimal, guessed, metrics="macro_f1[transition_detection]")
 # ## What leaked, by variant
 
 # %%
-audit = gnomon.audit("runs").to_frame("findings")
+audit = gnomon.audit("runs").to_pandas("findings")
 audit[["severity", "finding", "where"]].drop_duplicates()
 
 # %% [markdown]

@@ -67,7 +67,7 @@ audit = gnomon.audit("runs", fail_on="error")
 audit.extra["audit"]["failed"], audit.extra["audit"]["worst"]
 
 # %%
-audit.to_frame("audit")
+audit.to_pandas("audit")
 
 # %% [markdown]
 # ## The worst recording

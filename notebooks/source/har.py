@@ -76,10 +76,10 @@ audit = gnomon.audit("runs", fail_on="error")
 audit.extra["audit"]["failed"]
 
 # %%
-audit.to_frame("findings")[["severity", "finding", "where"]].drop_duplicates()
+audit.to_pandas("findings")[["severity", "finding", "where"]].drop_duplicates()
 
 # %% [markdown]
 # ## The worst recordings
 
 # %%
-gnomon.Result(tuple(strict), (pictures.worst(strict[-1:]),)).to_frame().head(5).round(3)
+gnomon.Result(tuple(strict), (pictures.worst(strict[-1:]),)).to_pandas().head(5).round(3)

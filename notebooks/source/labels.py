@@ -42,7 +42,7 @@ score = result.runs[0].find("macro_f1")
 # Tables are data frames too: `x_low` and `x_high` stand beside `x`.
 
 # %%
-result.to_frame("slices")[["slice", "system", "n", "groups", "macro_f1", "macro_f1_low", "macro_f1_high"]].round(3)
+result.to_pandas("slices")[["slice", "system", "n", "groups", "macro_f1", "macro_f1_low", "macro_f1_high"]].round(3)
 
 # %% [markdown]
 # ## Are they different?
@@ -62,7 +62,7 @@ gnomon.compare(result, metrics=("macro_f1", "accuracy"))
 # %%
 # !gnomon run labels --truth data/truth.csv --out built-in > tables.txt 2> progress.txt
 built_in = gnomon.load("built-in")
-built_in.to_frame("scores")[["system", "n", "groups", "macro_f1", "macro_f1_low", "macro_f1_high"]].round(3)
+built_in.to_pandas("scores")[["system", "n", "groups", "macro_f1", "macro_f1_low", "macro_f1_high"]].round(3)
 
 # %% [markdown]
 # ## Did anything leak?
@@ -71,10 +71,10 @@ built_in.to_frame("scores")[["system", "n", "groups", "macro_f1", "macro_f1_low"
 
 # %%
 audit = gnomon.audit("built-in", fail_on="error")
-audit.extra["audit"]["failed"], audit.extra["audit"]["worst"], len(audit.to_frame("findings"))
+audit.extra["audit"]["failed"], audit.extra["audit"]["worst"], len(audit.to_pandas("findings"))
 
 # %%
-audit.to_frame("audit")
+audit.to_pandas("audit")
 
 # %% [markdown]
 # What a run may be said to mean is part of it:
@@ -89,7 +89,7 @@ audit.to_frame("audit")
 # the worst come first.
 
 # %%
-worst = gnomon.Result(result.runs, (pictures.worst(result.runs),)).to_frame()
+worst = gnomon.Result(result.runs, (pictures.worst(result.runs),)).to_pandas()
 worst.head(4).round(3)
 
 # %% [markdown]

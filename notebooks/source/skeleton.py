@@ -49,7 +49,7 @@ published.system, [round(number, 5) for number in (score.value, score.low, score
 # ## Where the error comes from
 
 # %%
-result.to_frame("parts")[["system", "translation", "rotation", "shape"]].round(2)
+result.to_pandas("parts")[["system", "translation", "rotation", "shape"]].round(2)
 
 # %% [markdown]
 # ## Are they different?
@@ -67,7 +67,7 @@ gnomon.compare(*strict, metrics=("mpjpe", "pa_mpjpe"))
 
 # %%
 audit = gnomon.audit("runs")
-audit.to_frame("findings")[["severity", "finding", "runs"]].head(4)
+audit.to_pandas("findings")[["severity", "finding", "runs"]].head(4)
 
 # %% [markdown]
 # ## The worst clip

@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gnomon.api import Result, audit, compare, load, run, score, verify
+    from gnomon.api import audit, compare, load, run, score, verify
     from gnomon.core.errors import (
         GnomonError,
         InputError,
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         NothingScoredError,
         WorkError,
     )
+    from gnomon.result import Result
     from gnomon.tuning import ablate, search
 
 _HOMES = {
@@ -27,7 +28,7 @@ _HOMES = {
     "run": "gnomon.api",
     "compare": "gnomon.api",
     "load": "gnomon.api",
-    "Result": "gnomon.api",
+    "Result": "gnomon.result",
     "search": "gnomon.tuning",
     "ablate": "gnomon.tuning",
     "verify": "gnomon.api",

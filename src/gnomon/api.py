@@ -7,21 +7,18 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from gnomon.core import options as opt
 from gnomon.core import registry
-from gnomon.core.errors import InputError, MissingExtraError
+from gnomon.core.errors import InputError
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Table, View
-from gnomon.report import render
+from gnomon.result import Result
 
 if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
-
     from gnomon.core.measure import Measure
     from gnomon.runs.comparison import Asked
     from gnomon.runs.run import Evaluation, Run
@@ -29,94 +26,6 @@ if TYPE_CHECKING:
 
 PLANNED = "a run with these options"
 """How messages name runs that are not made yet."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """Runs with their tables: prints as a table, shows as HTML in a notebook, gives frames."""
-
-    runs: tuple[Run, ...]
-    items: tuple[Table | View, ...]
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        return render(self.items, "terminal").rstrip()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-    def _repr_html_(self) -> str:
-        return render(self.items, "html")
-
-    @property
-    def complete(self) -> bool:
-        """Whether everything that was asked for was done."""
-        return not self.extra.get("missing") and all(run.complete for run in self.runs)
-
-    @property
-    def lost(self) -> dict[str, str]:
-        """What is missing and is in no run at all, with the reason."""
-        told = {cell["cell"] for run in self.runs for cell in run.coverage.get("cells", {}).get("missing", ())}
-        return {name: why for name, why in self.extra.get("missing", {}).items() if name not in told}
-
-    @property
-    def unscored(self) -> dict[str, str]:
-        """Systems of which no case was scored, with the reason."""
-        from gnomon.runs.unscored import find_unscored
-
-        return find_unscored(self.runs)
-
-    def require_scored(self) -> Result:
-        """Return this result, or raise ``NothingScoredError`` where no case of any system was scored."""
-        from gnomon.runs.unscored import require_scored
-
-        require_scored(self.runs)
-        return self
-
-    @property
-    def tables(self) -> dict[str, Table]:
-        """The tables by name."""
-        return {item.name: item for item in self.items if isinstance(item, Table)}
-
-    @property
-    def scores(self) -> dict[str, dict[str, float | None]]:
-        """Scores on the whole, by system and measure; ``None`` where undefined."""
-        return {run.system: {s.name: s.value for s in run.scores if s.slice == "all"} for run in self.runs}
-
-    def to_arrow(self, table: str = "") -> pa.Table:
-        """Return one table (default: the first) as an Arrow table."""
-        import pyarrow as pa
-
-        return pa.Table.from_pylist(self._table(table).flat())
-
-    def to_frame(self, table: str = "") -> pd.DataFrame:
-        """Return one table (default: the first) as a pandas data frame."""
-        try:
-            import pandas as pd
-        except ImportError as error:
-            raise MissingExtraError(
-                "to_frame() needs pandas, which is not installed: pip install 'gnomon[frames]', or use to_arrow()"
-            ) from error
-        return pd.DataFrame.from_records(self._table(table).flat())
-
-    def to(self, format: str, ragged: str = "error") -> str:
-        """Return everything as text: terminal, json, csv, markdown, latex or html; ``ragged`` may be ``dash``."""
-        return render(self.items, format, ragged)
-
-    def record(self) -> dict[str, Any]:
-        """Return everything as plain data, as ``--json`` prints it."""
-        return {
-            **self.extra,
-            "runs": [run.record() for run in self.runs],
-            "tables": [item.record() for item in self.items if isinstance(item, Table)],
-            "views": [item.record() for item in self.items if isinstance(item, View)],
-        }
-
-    def _table(self, name: str) -> Table:
-        tables = self.tables
-        if name and name not in tables:
-            raise InputError(f"no table {name!r}; there are {', '.join(tables)}")
-        return tables[name] if name else next(iter(tables.values()))
 
 
 def score(suite: str, truth: Any = None, predictions: Any = None, *, groups: Any = None, **options: Any) -> Result:
@@ -412,7 +321,7 @@ def audit(*runs: Any, fail_on: str | None = None) -> Result:
     --------
     >>> truth = {"id": range(4), "label": list("abab"), "group": list("xyzx")}
     >>> found = audit(score("labels", truth, {"id": range(4), "label": list("abba")}), fail_on="error")
-    >>> found.extra["audit"]["failed"], found.to_frame("findings").empty
+    >>> found.extra["audit"]["failed"], found.to_pandas("findings").empty
     (False, True)
     """
     from gnomon.runs.audit_tables import tables

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
-from gnomon.api import Result, runs_of_verb
+from gnomon.api import runs_of_verb
 from gnomon.core import grids, registry
 from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
@@ -24,6 +24,7 @@ from gnomon.core.suite import Suite, Tuning, load
 from gnomon.core.systems import Spec, Value, checked, split
 from gnomon.core.table import Table, View
 from gnomon.intake.addresses import cleaned
+from gnomon.result import Result
 
 if TYPE_CHECKING:
     from gnomon.core.measure import Measure

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import threading
@@ -14,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.core.errors import InputError
-from gnomon.engine import workers
+from gnomon.engine import bars, workers
 from gnomon.engine.job import InterruptedWorkError, work
 from gnomon.engine.plan import WHOLE, Limits, Node, Plan
 from gnomon.engine.store import Store, StoreFullError
@@ -337,14 +338,25 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_progress_on_a_terminal(node, options):
+def test_progress_on_a_terminal(node, options, monkeypatch):
+    monkeypatch.setattr(bars, "DELAY_S", 0.05)
+    monkeypatch.setenv("COLUMNS", "160")
     stream = Terminal()
     work(Plan([node(f"c{i}", seconds=0.15) for i in range(4)]), options(), stream=stream)
     text = stream.getvalue()
-    assert "\r\x1b[K" in text
+    assert "━" in text  # the bar of rich
     assert "left" in text
     assert "now: c" in text
-    assert text.rstrip().splitlines()[-1].endswith("s")
+    assert re.search(r"\n?4 of 4 done in [0-9.]+ s\n\Z", text)
+
+
+def test_short_work_has_a_closing_line_and_no_bar(node, options):
+    stream = Terminal()
+    work(Plan([node("a"), node("bad", "fail")]), options(), stream=stream)
+    first, *others, last = stream.getvalue().splitlines()
+    assert first.startswith("bad: failed: ValueError")
+    assert others == []
+    assert last.startswith("1 of 2 done, 1 failed in ")
 
 
 def test_auto_takes_processes_for_heavy_or_limited_nodes():

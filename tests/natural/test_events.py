@@ -454,7 +454,10 @@ ERRORS = {
         {"truth": pd.DataFrame({"start": [0.0], "label": ["x"]}), "predictions": []},
         "no end or t2 or offset or end_time; expected a start, an end and a label; there are 'start', 'label'",
     ),
-    "groups of another length": ({"truth": TRUTH, "predictions": FOUND, "group": ["a"]}, "1 values, expected 3, one for each recording"),
+    "groups of another length": (
+        {"truth": TRUTH, "predictions": FOUND, "group": ["a"]},
+        "1 values, expected 3, one for each recording",
+    ),
     "a group that is not there": ({"truth": TRUTH, "predictions": FOUND, "group": "x"}, "no tag 'x' in every case"),
     "a duration that is none": ({"truth": TRUTH, "predictions": FOUND, "duration": "long"}, "expected seconds, last-"),
     "a tier of tables": ({"truth": TRUTH, "predictions": FOUND, "tier": "x"}, "only files of ELAN and Praat TextGrid"),

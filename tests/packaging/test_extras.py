@@ -33,7 +33,7 @@ def episodes(environment, folder):
 
 def frames(environment, folder):
     labels = "{'id': [1, 2], 'label': ['a', 'b']}"
-    code = f"import gnomon; print(type(gnomon.score('labels', {labels}, {labels}).to_frame()))"
+    code = f"import gnomon; print(type(gnomon.score('labels', {labels}, {labels}).to_pandas()))"
     done = environment.run("python", "-c", code, cwd=folder, check=False)
     return done, "pandas" in done.stdout
 

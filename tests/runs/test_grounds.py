@@ -172,7 +172,7 @@ def test_a_broken_run_stands_in_the_table_as_not_audited(system, tmp_path):
     assert result.tables["audit"].title == "audit of 0 runs, 1 not audited"
     assert result.tables["findings"].title == "nothing was audited"
     assert "undefined (not audited)" in str(result)
-    assert result.to_frame("audit")["errors"].isna().all()
+    assert result.to_pandas("audit")["errors"].isna().all()
 
 
 def test_findings_are_listed_once_and_worst_first(system):
@@ -193,7 +193,7 @@ def test_the_verb_in_python_is_the_package_and_takes_results(system, tmp_path):
     assert result.extra["audit"]["failed"] is False
     assert set(result.tables) == {"audit", "findings", "claims", "not_made"}
     assert "audit of 2 runs" in str(result)
-    assert result.to_frame("not_made")["why"].tolist()
+    assert result.to_pandas("not_made")["why"].tolist()
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from gnomon.api import Result
 from gnomon.core.errors import some
 from gnomon.report.markup import printable
+from gnomon.result import Result
 
 
 def emit(value: Any) -> None:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from gnomon.engine.progress import QUIET, REFRESH
+from gnomon.engine.progress import QUIET, note
 
 FOLDER = "begun"
 
@@ -78,17 +78,15 @@ def tell(text: str) -> None:
     now = _NOW.get()
     if now is None:
         return
-    tty, clock = sys.stderr.isatty(), time.monotonic()
-    if clock - now.told < (REFRESH if tty else QUIET):
+    clock = time.monotonic()
+    line = f"{now.name}: {text}"
+    shown = note(line)
+    if clock - now.told < QUIET:
         return
     now.told = clock
-    line = f"{now.name}: {text}"
-    if tty:
-        width = shutil.get_terminal_size().columns - 1
-        sys.stderr.write(f"\r\x1b[K{line[:width]}")
-    else:
+    if not shown:
         sys.stderr.write(f"{line}\n")
-    sys.stderr.flush()
+        sys.stderr.flush()
     record = {"time": time.time(), "event": "told", "name": now.name, "text": text}
     with contextlib.suppress(OSError), (now.store / "progress.jsonl").open("a", encoding="utf-8") as file:
         file.write(json.dumps(record, ensure_ascii=False) + "\n")

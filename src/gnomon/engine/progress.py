@@ -1,4 +1,8 @@
-"""What is seen of work in progress: a line on a terminal, plain lines in a log, and a file that others can follow.
+"""What is seen of work in progress: a bar on a terminal, plain lines in a log, and a file that others can follow.
+
+A bar appears after two seconds (:mod:`gnomon.engine.bars`). Commands name the stream that they show progress on: a
+terminal gets a bar and a closing line, a log plain lines. Without a stream, as in Python, there is a bar where somebody
+looks on (a terminal, a notebook), and else nothing.
 
 The file holds one JSON object per line, appended as things happen: ``{"time", "event", "done", "failed", "total",
 "name", ...}``. Events: ``plan``, ``found``, ``started``, ``told`` (a line of progress from inside a node, without
@@ -10,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,10 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from gnomon.engine.bars import DelayedBar, find_bar
 from gnomon.engine.plan import Node
 
-REFRESH = 0.1
-"""Seconds between updates of a terminal line."""
 QUIET = 5.0
 """Seconds between plain lines."""
 LOUD = ("lost", "retried", "died", "failed", "blocked")
@@ -40,12 +42,16 @@ class Progress:
     found: int = 0
     failed: int = 0
     running: dict[str, str] = field(default_factory=dict)
+    _bar: DelayedBar | None = None
     _handle: IO[str] | None = None
     _begun: float = 0.0
     _shown: float = float("-inf")
 
     def __enter__(self) -> Progress:
         self._begun = self.clock()
+        make = find_bar(self.stream)
+        self._bar = None if make is None else DelayedBar(make, self.total)
+        _SHOWN.append(self)
         if self.file is not None:
             with contextlib.suppress(OSError):
                 self.file.parent.mkdir(parents=True, exist_ok=True)
@@ -54,7 +60,12 @@ class Progress:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._line(f"{self.summary()}\n", last=True)
+        _SHOWN.remove(self)
+        if self._bar is not None:
+            self._bar.close(self.summary())
+        if self.stream is not None:
+            self.stream.write(f"{self.summary()}\n")
+            self.stream.flush()
         self._write("end", "", interrupted=error[0] is not None)
         if self._handle is not None:
             with contextlib.suppress(OSError):
@@ -71,8 +82,8 @@ class Progress:
         self.failed += event in ("failed", "blocked")
         self._write(event, node.name, text=text, labels=dict(node.labels))
         if event in LOUD:
-            self._line(f"{node.name}: {event}: {text}\n", last=True)
-        self._line(self.status())
+            self._say(f"{node.name}: {event}: {text}")
+        self._show(self.status())
 
     def rate(self) -> float:
         """Nodes per second since the beginning, without those that were found."""
@@ -103,20 +114,29 @@ class Progress:
         bad = f", {self.failed} failed" if self.failed else ""
         return f"{self.done} of {self.total} done{kept}{bad} in {duration(self.clock() - self._begun)}"
 
-    def _line(self, text: str, *, last: bool = False) -> None:
+    def note(self, text: str) -> bool:
+        """Show a line of progress from inside a node in the bar; False where there is no bar."""
+        if self._bar is not None:
+            self._bar.show(self.done, f"{self.done} of {self.total} done, {text}")
+        return self._bar is not None
+
+    def _say(self, line: str) -> None:
+        """Print a line that stays."""
         if self.stream is None:
             return
-        now = self.clock()
-        if self.stream.isatty():
-            if last or now - self._shown >= REFRESH:
-                self._shown = now
-                width = shutil.get_terminal_size().columns - 1
-                self.stream.write("\r\x1b[K" + (text if last else text[:width]))
-                self.stream.flush()
-        elif last or now - self._shown >= QUIET:
-            self._shown = now
-            self.stream.write(text if last else f"{text}\n")
+        if self._bar is not None:
+            self._bar.print(line, self.stream)
+        else:
+            self.stream.write(f"{line}\n")
             self.stream.flush()
+
+    def _show(self, status: str) -> None:
+        """Show how far it is: in the bar, or now and then as a line."""
+        if self._bar is not None:
+            self._bar.show(self.done, status)
+        elif self.stream is not None and self.clock() - self._shown >= QUIET:
+            self._shown = self.clock()
+            self._say(status)
 
     def _write(self, event: str, name: str, **more: Any) -> None:
         if self._handle is None:
@@ -130,21 +150,54 @@ class Progress:
             self._handle = None
 
 
+_SHOWN: list[Progress] = []
+"""Work that is being done in this process, the innermost last."""
+
+
+def note(text: str) -> bool:
+    """Show a line from inside a node in the bar of the work that it belongs to; False where this process has none."""
+    return bool(_SHOWN) and _SHOWN[-1].note(text)
+
+
+@contextlib.contextmanager
+def pulse(text: str) -> Iterator[None]:
+    """Show that something is being done of which no number is known, where somebody looks on and it takes long."""
+    make = None if _SHOWN else find_bar(None)
+    bar = None if make is None else DelayedBar(make, 0)
+    try:
+        if bar is not None:
+            bar.show(0, text)
+        yield
+    finally:
+        if bar is not None:
+            bar.close()
+
+
 def told(parts: Iterable[str], total: int, unit: str, *, first_prepares: bool = False) -> Iterator[str]:
-    """Pass on the names of parts as they are done, and say now and then on the error stream how far it is.
+    """Pass on the names of parts as they are done, and show on the error stream how far it is: a bar, or lines.
 
     Where the first part prepares what the others use, the time that it takes says nothing about theirs.
     """
     begun = said = time.monotonic()
-    for done, part in enumerate(parts, start=1):
-        now = time.monotonic()
-        if done == first_prepares:
-            begun = now
-        elif now - said >= QUIET and done < total:
-            said = now
-            left = duration((now - begun) / (done - first_prepares) * (total - done))
-            sys.stderr.write(f"{done} of {total} {unit} ({part}), {left} left\n")
-        yield part
+    make = find_bar(None)
+    bar = None if make is None else DelayedBar(make, total)
+    try:
+        for done, part in enumerate(parts, start=1):
+            now = time.monotonic()
+            if done == first_prepares:
+                begun = now
+            elif done < total:
+                left = duration((now - begun) / (done - first_prepares) * (total - done))
+                line = f"{done} of {total} {unit} ({part}), {left} left"
+                if bar is not None:
+                    bar.show(done, line)
+                elif now - said >= QUIET:
+                    said = now
+                    sys.stderr.write(f"{line}\n")
+            yield part
+    finally:
+        if bar is not None:
+            bar.close(f"{total} {unit}")
 
 
 def duration(seconds: float) -> str:

@@ -25,12 +25,13 @@ import pyarrow as pa
 
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
-from gnomon.core.errors import InputError, NothingScoredError, some
+from gnomon.core.errors import InputError, NothingScoredError, counted, some
 from gnomon.core.evidence import Finding
 from gnomon.core.suite import load
 from gnomon.engine.job import Job, Outcome
 from gnomon.engine.options import EngineOptions
 from gnomon.engine.plan import Node, Plan
+from gnomon.engine.progress import pulse
 from gnomon.intake import shards
 from gnomon.intake.faults import shown
 from gnomon.intake.shards import identity, is_folder, unchanged
@@ -180,7 +181,8 @@ class Scorer(Generic[Options]):
             return made
 
         if all(one.is_whole for one in given):
-            return hand_over(self.score_at_once(given, options))
+            with pulse(f"scoring {counted(len(given), 'system')}"):
+                return hand_over(self.score_at_once(given, options))
         job = self.plan(given, options, threaded=threaded)
         return replace(job, assemble=lambda outcome: hand_over(list(job.assemble(outcome))))
 

@@ -1,7 +1,9 @@
 """Measures by task. Each module opens with its conventions, formulas and undefined cases.
 
-Every module has ``evaluate(truth, prediction, *, ...) -> dict`` on plain sequences or arrays, and
-``MEASURES``, examples of the measures that it registers.
+Every task has a module with ``evaluate(truth, prediction, *, ...) -> dict`` on plain sequences, or arrays and series of
+any library, the single scores as functions, and ``accumulate(...)`` for data that comes in parts
+(:mod:`gnomon.measures.accumulate`). Of these, ``boxes`` scores by the measures of ``scene_boxes``, and ``pose`` (with
+``poses``) those that ``skeletons`` stores. ``MEASURES`` are examples of the measures that a module registers.
 """
 
 from __future__ import annotations

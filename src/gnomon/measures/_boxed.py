@@ -22,6 +22,7 @@ from gnomon.measures import _stretches
 from gnomon.measures._reading import encode
 from gnomon.numerics import assignment
 from gnomon.numerics.boxes import Codes, Floats, Overlaps, overlaps
+from gnomon.numerics.foreign import to_native
 from gnomon.numerics.solids import ALIGNED, Solids, in_order, solids
 
 SIDES = ("truth", "prediction")
@@ -92,7 +93,9 @@ def read(
     score: Any = None,
 ) -> Pair:
     """Read plain arrays or sequences; without classes there are no labels."""
-    first, second = (solids(side, name) for side, name in zip((truth, prediction), SIDES, strict=True))
+    first, second = (solids(to_native(side, name), name) for side, name in zip((truth, prediction), SIDES, strict=True))
+    classes, scenes = ((to_native(a, "truth"), to_native(b, "prediction")) for a, b in (classes, scenes))
+    score = to_native(score, "score")
     lengths = len(first), len(second)
     for side, name, given, n in zip(
         SIDES * 2, ("class",) * 2 + ("scene",) * 2, classes + scenes, lengths * 2, strict=True
@@ -146,6 +149,34 @@ def gathered(truths: Sequence[Boxes], predictions: Sequence[Boxes]) -> Pair | No
     if filled == {True}:
         scores = np.concatenate([boxes.scores for boxes in predictions if boxes.scores is not None])
     return Pair(first, second, (codes[0], codes[1]), (scenes[0], scenes[1]), list(labels), scores, apart=True)
+
+
+def joined(pairs: Sequence[Pair]) -> Pair:
+    """Put scenes that were read one by one together, apart from one another."""
+    sides = [[pair.truth for pair in pairs], [pair.prediction for pair in pairs]]
+    first, second = (
+        Solids(*(np.concatenate([getattr(part, name) for part in side]) for name in Solids.__dataclass_fields__))
+        for side in sides
+    )
+    names = [
+        [pair.labels[code] for pair in pairs for code in pair.classes[side].tolist()] if _labelled(pairs) else None
+        for side in (0, 1)
+    ]
+    labels, *codes = encode(names[0], names[1], (len(first), len(second)))
+    scenes = [np.repeat(np.arange(len(pairs)), [len(part) for part in side]) for side in sides]
+    given = [pair.scores for pair in pairs if pair.scores is not None]
+    if len(given) not in (0, len(pairs)):
+        raise InputError("score: given for some scenes only: give it for all, or for none")
+    scores = np.concatenate(given) if given else None
+    return Pair(first, second, (codes[0], codes[1]), (scenes[0], scenes[1]), labels, scores, apart=True)
+
+
+def _labelled(pairs: Sequence[Pair]) -> bool:
+    """Say whether boxes have classes; refuse scenes of which only some have."""
+    filled = [bool(pair.labels) for pair in pairs if len(pair.truth) or len(pair.prediction)]
+    if len(set(filled)) > 1:
+        raise InputError("classes are given for some scenes only: give them for all, or for none")
+    return bool(filled) and filled[0]
 
 
 def _solid(side: Sequence[Boxes], where: str) -> Solids:

@@ -9,6 +9,7 @@ import numpy as np
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
 from gnomon.numerics.coding import as_labels, encode_pair
+from gnomon.numerics.foreign import to_native
 
 EVENT = "event"
 """Name of the one class of input without labels."""
@@ -61,6 +62,9 @@ def encode(true: Any, returned: Any, lengths: tuple[int, int]) -> tuple[list[Any
 
 def _columns(given: Any, side: str, most: int) -> tuple[Any, ...]:
     """Return the columns of rows, or of a tuple of arrays."""
+    given = to_native(given, side)
+    if isinstance(given, tuple) and any(hasattr(part, "__array__") or hasattr(part, "__dlpack__") for part in given):
+        given = tuple(np.asarray(to_native(part, side)) for part in given)
     if isinstance(given, tuple) and 2 <= len(given) <= most and all(isinstance(part, np.ndarray) for part in given):
         if any(part.ndim != 1 for part in given):
             raise InputError(f"{side}: expected arrays of one dimension, but got {[part.shape for part in given]}")

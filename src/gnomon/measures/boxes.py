@@ -39,6 +39,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ from gnomon.core.signals import Boxes
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures import _boxed, _stretches
 from gnomon.measures._folding import family_of
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.plausibility import check_box_size, check_same_unit, measure_distances
 from gnomon.measures.scene_boxes import BoxF1, BoxF1OfMeans, BoxPrecision, BoxRecall, Scenes, counts
 from gnomon.numerics import matching1d
@@ -69,8 +71,10 @@ def evaluate(
     truth_class: Sequence[Any] | Array | None = None,
     prediction_class: Sequence[Any] | Array | None = None,
     score: Sequence[float] | Array | None = None,
+    truth_scene: Sequence[Any] | Array | None = None,
+    prediction_scene: Sequence[Any] | Array | None = None,
 ) -> dict[str, Any]:
-    """Score the boxes of one scene.
+    """Score the boxes of one scene, or of many put together.
 
     Parameters
     ----------
@@ -84,6 +88,8 @@ def evaluate(
         Class of each box, integers or text; boxes of different classes never match.
     score
         Of each prediction: the order of ``greedy``, and what average precision needs.
+    truth_scene, prediction_scene
+        Scene of each box, integers or text, where there are several; boxes of different scenes never match.
 
     Returns
     -------
@@ -104,7 +110,53 @@ def evaluate(
     """
     asked = _boxed.threshold(iou)
     check_order(matching)
+    sides = {"classes": (truth_class, prediction_class), "scenes": (truth_scene, prediction_scene)}
+    pair = _boxed.read(truth, prediction, **sides, score=score)
+    if truth_scene is not None or prediction_scene is not None:
+        pair = replace(pair, apart=True)
+    return _evaluated(pair, asked, matching)
+
+
+def accumulate(*, iou: float = 0.25, matching: Order = "hungarian-then-filter") -> Accumulator[tuple[_boxed.Pair, ...]]:
+    """Score a stream of scenes: ``update(truth, prediction, truth_class=..., prediction_class=..., score=...)``.
+
+    The boxes are kept. Places in ``matches`` count over all scenes; the rest is as :func:`evaluate` returns it.
+
+    >>> here, there = [[0, 0, 0, 2, 2, 2]], [[5, 5, 0, 6, 6, 1]]
+    >>> accumulate().update(here, here).update(here, there).compute()["recall"]
+    0.5
+    """
+    asked = _boxed.threshold(iou)
+    check_order(matching)
+    return Accumulator(_step, lambda state: _evaluated(_boxed.joined(state), asked, matching), by_row=False)
+
+
+precision = score_function(evaluate, "precision", "Share of predicted boxes that match a true one.")
+recall = score_function(evaluate, "recall", "Share of true boxes that a prediction matches.")
+f1 = score_function(evaluate, "f1", "F1 of boxes.")
+mean_iou = score_function(evaluate, "mean_iou", "Mean IoU of the matched boxes.")
+macro_precision = score_function(evaluate, "macro.precision", "Mean precision over classes.")
+macro_recall = score_function(evaluate, "macro.recall", "Mean recall over classes.")
+macro_f1 = score_function(evaluate, "macro.f1", "Mean F1 over classes.")
+
+
+def _step(
+    state: tuple[_boxed.Pair, ...] | None,
+    truth: Any,
+    prediction: Any,
+    *,
+    truth_class: Any = None,
+    prediction_class: Any = None,
+    score: Any = None,
+) -> tuple[_boxed.Pair, ...]:
+    """Keep a scene behind those before it."""
     pair = _boxed.read(truth, prediction, classes=(truth_class, prediction_class), score=score)
+    _check_sizes(pair)
+    return (*(state or ()), pair)
+
+
+def _evaluated(pair: _boxed.Pair, asked: float, matching: Order) -> dict[str, Any]:
+    """Return what :func:`evaluate` does."""
     _check_sizes(pair)
     matches = pair.matched(asked, matching)
     fields = {name: np.asarray(values) for name, values in counts(pair, matches).items()}
@@ -114,7 +166,7 @@ def evaluate(
     result = _scores(len(found), sides, matches.iou, "", undefined)
     result |= {"matches": found, "per_class": _per_class(pair, matches, fields, undefined)}
     result["macro"] = _macro(fields, pair.labels, undefined)
-    if score is not None:
+    if pair.scores is not None:
         parts = _stretches.gathered(average_precision=_averaged(pair, _stretches.limits(THRESHOLDS)))
         undefined |= parts.pop("undefined")
         result |= parts

@@ -26,7 +26,9 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.measures.accumulate import Accumulator, keep_rows, score_function
 from gnomon.numerics import rigid
+from gnomon.numerics.foreign import to_native
 from gnomon.numerics.rotations import SHORTEST
 
 NO_PAIR = "no pair of poses is valid"
@@ -94,6 +96,24 @@ def evaluate(truth: Any, prediction: Any) -> dict[str, Any]:
     return {**result, "n": int(valid.sum()), "dropped": dropped, "undefined": undefined}
 
 
+def accumulate() -> Accumulator[Any]:
+    """Summarise the errors of camera poses that come in parts; medians need all of them, so all are kept.
+
+    >>> still, moved = [[0, 0, 0, 0, 0, 0, 1.0]], [[3, 4, 0, 0, 0, 0, 1.0]]
+    >>> accumulate().update(still, moved).update(still, still).compute()["translation_m"]["max"]
+    5.0
+    """
+    return keep_rows(evaluate)
+
+
+rotation_deg_mean = score_function(evaluate, "rotation_deg.mean", "Mean angle between true and predicted rotation.")
+rotation_deg_median = score_function(evaluate, "rotation_deg.median", "Median angle between the rotations.")
+translation_m_mean = score_function(evaluate, "translation_m.mean", "Mean distance between the translations.")
+translation_m_median = score_function(evaluate, "translation_m.median", "Median distance between the translations.")
+centre_m_mean = score_function(evaluate, "centre_m.mean", "Mean distance between the camera centres.")
+centre_m_median = score_function(evaluate, "centre_m.median", "Median distance between the camera centres.")
+
+
 def _summary(values: Array, where: str, undefined: dict[str, str]) -> dict[str, float | None]:
     if not len(values):
         undefined.update({f"{where}.{name}": NO_PAIR for name in ("mean", "median", "max")})
@@ -103,7 +123,7 @@ def _summary(values: Array, where: str, undefined: dict[str, str]) -> dict[str, 
 
 def _encoded(values: Any, where: str) -> Array:
     try:
-        array = np.asarray(values)
+        array = np.asarray(to_native(values, where))
         array = array if array.dtype.kind == "f" else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise InputError(f"{where}: expected encoded poses (..., 7) or longer: {error}") from error

@@ -40,7 +40,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -50,7 +50,11 @@ from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import NONE, Labels
 from gnomon.core.tallies import Array, Field, Tallies, Totals, union
 from gnomon.measures import averaging
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.averaging import AnswerCounts, AveragedRatio, Kind, Missing, ZeroDivision
+
+if TYPE_CHECKING:
+    from gnomon.measures.plain import Pairs
 
 LAYOUT = (Field("tp", ("class",)), Field("truth", ("class",)), Field("predicted", ("class",)), Field("n"))
 MAX_CONFUSION = 4096
@@ -335,3 +339,33 @@ def evaluate(
     from gnomon.measures.plain import evaluate_labels
 
     return evaluate_labels(truth, prediction, classes=classes, zero_division=zero_division)
+
+
+def accumulate(*, classes: str | Sequence[Any] = "union", zero_division: ZeroDivision = 0) -> Accumulator[Pairs]:
+    """Score labels that come in parts; the options are those of :func:`evaluate`, which ``compute`` equals exactly.
+
+    >>> stream = accumulate()
+    >>> for truth, prediction in ((["walk", "walk"], ["walk", "sit"]), (["sit", "sit"], ["sit", "sit"])):
+    ...     stream = stream.update(truth, prediction)
+    >>> stream.compute()["accuracy"]
+    0.75
+    >>> stream.update(["run"], ["run"], groups="subject 7").compute_groups()["subject 7"]["accuracy"]
+    1.0
+    """
+    from gnomon.measures.plain import accumulate_labels
+
+    return accumulate_labels(classes=classes, zero_division=zero_division)
+
+
+accuracy = score_function(evaluate, "accuracy", "Share of samples whose label is right.")
+balanced_accuracy = score_function(evaluate, "balanced_accuracy", "Mean recall over the classes in truth.")
+kappa = score_function(evaluate, "kappa", "Agreement beyond chance (Cohen's kappa).")
+macro_f1 = score_function(evaluate, "macro_f1", "Mean F1 over the class set.")
+macro_precision = score_function(evaluate, "macro_precision", "Mean precision over the class set.")
+macro_recall = score_function(evaluate, "macro_recall", "Mean recall over the class set.")
+weighted_f1 = score_function(evaluate, "weighted_f1", "Mean F1, each class weighted by its truth support.")
+weighted_precision = score_function(evaluate, "weighted_precision", "Mean precision, weighted by truth support.")
+weighted_recall = score_function(evaluate, "weighted_recall", "Mean recall, weighted by truth support.")
+micro_f1 = score_function(evaluate, "micro_f1", "F1 of the summed counts of the class set.")
+micro_precision = score_function(evaluate, "micro_precision", "Precision of the summed counts of the class set.")
+micro_recall = score_function(evaluate, "micro_recall", "Recall of the summed counts of the class set.")

@@ -35,8 +35,10 @@ from gnomon.core.tallies import Array, Field, Totals
 from gnomon.measures import _stretches
 from gnomon.measures._folding import Folded, family_of
 from gnomon.measures._stretches import Pair
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.averaging import Average, AveragedRatio, Kind
 from gnomon.measures.detections import collar_counts
+from gnomon.measures.recordings import Stored, accumulate_recordings, evaluate_recordings
 from gnomon.measures.timing import first_onsets, matched
 
 
@@ -229,3 +231,54 @@ MEASURES: tuple[Measure, ...] = (
     OffsetError(),
     OffsetError(0.5),
 )
+SCORED: tuple[Measure, ...] = (
+    CollarF1(),
+    CollarF1("macro"),
+    FirstOnsetNoLater(1.0),
+    FirstOnsetNoLater(2.0),
+    FirstOnsetNoLater(5.0),
+    OnsetError(),
+    OffsetError(),
+)
+"""What :func:`evaluate` computes."""
+
+
+def evaluate(truth: Any, prediction: Any, *, window: Any, background: Any = ()) -> dict[str, Any]:
+    """Score matched events of one recording, or of several as mappings by recording.
+
+    Parameters
+    ----------
+    truth, prediction
+        Sequences of ``(start, end)`` or ``(start, end, label)``, or a tuple of arrays ``(starts, ends[, labels])``.
+    window
+        Start and end of the time that is scored; a mapping where recordings differ in it.
+    background
+        Labels that are no class.
+
+    Returns
+    -------
+    dict
+        The score of each measure in ``SCORED`` by its name; ``recordings``; ``undefined`` by name.
+
+    Examples
+    --------
+    >>> result = evaluate([(10, 20, "walk")], [(10.1, 20.1, "walk")], window=(0, 30))
+    >>> result["collar_micro_f1@0.2s"]
+    1.0
+    """
+    return evaluate_recordings(SCORED, truth, prediction, window=window, background=background)
+
+
+def accumulate(*, background: Any = ()) -> Accumulator[Stored]:
+    """Score a stream of recordings: ``update(truth, prediction, window=...)`` takes one; see :func:`evaluate`."""
+    return accumulate_recordings(SCORED, background=background)
+
+
+collar_micro_f1 = score_function(
+    evaluate, "collar_micro_f1@0.2s", "F1 of events within a collar of 0.2 s.", "collar_micro_f1"
+)
+collar_macro_f1 = score_function(
+    evaluate, "collar_macro_f1@0.2s", "The same, as the mean over classes.", "collar_macro_f1"
+)
+onset_error = score_function(evaluate, "onset_error", "Mean distance of the starts of matched events, seconds.")
+offset_error = score_function(evaluate, "offset_error", "Mean distance of the ends of matched events, seconds.")

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,7 +37,9 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored, score_by_name
 from gnomon.core.signals import LabelSets
 from gnomon.core.tallies import Array, Field, Tallies, Totals, natural_key, union
+from gnomon.measures.accumulate import Accumulator, add_tallies, score_function
 from gnomon.measures.averaging import AnswerCounts, Average, AveragedRatio, ClassSet, Kind, Missing, ZeroDivision
+from gnomon.numerics.foreign import to_native
 
 AVERAGES: tuple[Average, ...] = ("micro", "macro", "weighted")
 LAYOUT = (
@@ -195,22 +198,60 @@ def evaluate(
     >>> evaluate([{"a"}, {"a", "b"}], [{"a"}, {"b"}])["micro_f1"]
     0.8
     """
+    return _finish(_step(None, truth, prediction, labels=labels), classes=classes, zero_division=zero_division)
+
+
+def accumulate(
+    *,
+    labels: Sequence[str] | None = None,
+    classes: str | Sequence[str] = "union",
+    zero_division: ZeroDivision = 0,
+) -> Accumulator[Tallies]:
+    """Score sets of labels that come in parts; the options are those of :func:`evaluate`.
+
+    >>> accumulate().update([{"a"}], [{"a"}]).update([{"a", "b"}], [{"b"}]).compute()["micro_f1"]
+    0.8
+    """
+    finish = partial(_finish, classes=classes, zero_division=zero_division)
+    finish(_step(None, [], []))  # refuses options now, not at the end of the stream
+    return Accumulator(partial(_step, labels=labels), finish)
+
+
+def _step(state: Tallies | None, truth: Any, prediction: Any, *, labels: Sequence[str] | None = None) -> Tallies:
+    """Count a part, and add it to the parts before it."""
     true, predicted = _sets(truth, labels, "truth"), _sets(prediction, labels, "prediction")
+    return add_tallies(state, ExactMatch().tally(true, predicted))
+
+
+def _finish(state: Tallies, *, classes: Any, zero_division: Any) -> dict[str, Any]:
     class_set: ClassSet = classes if isinstance(classes, str) else tuple(map(_text, classes))
     measures: dict[str, Measure] = {
         f"{average}_{kind.kind}": kind(average, class_set, zero_division)
         for kind in (SetF1, SetPrecision, SetRecall)
         for average in AVERAGES
     }
-    totals = ExactMatch().tally(true, predicted).total()
+    totals = state.total()
     undefined: dict[str, str] = {}
     found = score_by_name({**measures, "exact_match": ExactMatch()}, totals, undefined)
-    return {**found, "n": len(true), "undefined": undefined}
+    return {**found, "n": int(totals["n"]), "undefined": undefined}
+
+
+exact_match = score_function(evaluate, "exact_match", "Share of samples whose predicted set equals the true set.")
+micro_f1 = score_function(evaluate, "micro_f1", "F1 of all pairs of sample and label.")
+micro_precision = score_function(evaluate, "micro_precision", "Precision of all pairs of sample and label.")
+micro_recall = score_function(evaluate, "micro_recall", "Recall of all pairs of sample and label.")
+macro_f1 = score_function(evaluate, "macro_f1", "Mean F1 over the class set.")
+macro_precision = score_function(evaluate, "macro_precision", "Mean precision over the class set.")
+macro_recall = score_function(evaluate, "macro_recall", "Mean recall over the class set.")
+weighted_f1 = score_function(evaluate, "weighted_f1", "Mean F1, each class weighted by its truth support.")
+weighted_precision = score_function(evaluate, "weighted_precision", "Mean precision, weighted by truth support.")
+weighted_recall = score_function(evaluate, "weighted_recall", "Mean recall, weighted by truth support.")
 
 
 def _sets(values: Sequence[Collection[str]] | Array, labels: Sequence[str] | None, side: str) -> LabelSets:
-    if not isinstance(values, np.ndarray):
-        return label_sets(values)
+    values = to_native(values, side)
+    if not isinstance(values, np.ndarray) or values.dtype.kind == "O":  # a column of lists
+        return label_sets(values if isinstance(values, Sequence) else values.tolist())
     if values.ndim != 2 or not np.isin(values, (0, 1)).all():
         raise InputError(f"{side}: expected a 0-1 array (n, classes), but got {values.dtype} {values.shape}")
     names = tuple(map(str, range(values.shape[1]))) if labels is None else tuple(labels)

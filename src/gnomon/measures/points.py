@@ -40,8 +40,10 @@ from gnomon.core.signals import Labels
 from gnomon.core.tallies import Array, Tallies, Totals
 from gnomon.measures import classification
 from gnomon.measures._means import F1OfMeans
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.averaging import AveragedRatio, ClassSet, Kind, ZeroDivision
 from gnomon.numerics.counting import confusion
+from gnomon.numerics.foreign import to_native
 
 FIELDS = ("tp", "truth", "predicted")
 FEW = 1 << 13
@@ -217,9 +219,28 @@ def evaluate(truth: Sequence[int] | Array, prediction: Sequence[int] | Array) ->
     >>> result["undefined"]["per_class.Remove.precision"]
     "class 'Remove' does not occur in prediction"
     """
+    return _finish(_step(None, truth, prediction))
+
+
+def accumulate() -> Accumulator[Array]:
+    """Score points that come in parts, such as scene by scene; see :func:`evaluate`.
+
+    >>> accumulate().update([0, 0, 1], [0, 1, 1]).update([2], [0]).compute()["accuracy"]
+    0.5
+    """
+    return Accumulator(_step, _finish)
+
+
+def _step(state: Array | None, truth: Any, prediction: Any) -> Array:
+    """Add the confusion matrix of a part to that of the parts before it."""
     true, predicted = (_codes(side, name) for side, name in ((truth, "truth"), (prediction, "prediction")))
     table = confusion(true, predicted, len(CHANGES))
-    totals = Totals({**_marginals(table), "n": np.asarray(len(true))}, {"class": CHANGES})
+    return table if state is None else state + table
+
+
+def _finish(table: Array) -> dict[str, Any]:
+    n = int(table.sum())
+    totals = Totals({**_marginals(table), "n": np.asarray(n)}, {"class": CHANGES})
     undefined: dict[str, str] = {}
     result: dict[str, Any] = {**score_by_name({"accuracy": PointAccuracy()}, totals, undefined)}
     result["per_class"] = {label: _of_class(label, totals, undefined) for label in CHANGES}
@@ -235,15 +256,24 @@ def evaluate(truth: Sequence[int] | Array, prediction: Sequence[int] | Array) ->
         **result,
         "confusion": table.tolist(),
         "classes": list(CHANGES),
-        "n": len(true),
+        "n": n,
         "undefined": undefined,
     }
+
+
+accuracy = score_function(evaluate, "accuracy", "Share of points whose class is right.")
+macro3_f1 = score_function(evaluate, "macro3.f1", "Mean F1 over NoChange, Add and Remove.")
+macro3_precision = score_function(evaluate, "macro3.precision", "Mean precision over the three classes.")
+macro3_recall = score_function(evaluate, "macro3.recall", "Mean recall over the three classes.")
+macro2_f1 = score_function(evaluate, "macro2.f1", "Mean F1 over Add and Remove.")
+macro2_precision = score_function(evaluate, "macro2.precision", "Mean precision over Add and Remove.")
+macro2_recall = score_function(evaluate, "macro2.recall", "Mean recall over Add and Remove.")
 
 
 def _codes(labels: Sequence[int] | Array, side: str) -> Array:
     wanted = f"{side}: expected one code 0 (NoChange), 1 (Add) or 2 (Remove) per point"
     try:
-        array = np.asarray(labels)
+        array = np.asarray(to_native(labels, side))
     except ValueError as error:
         raise InputError(f"{wanted}: {error}") from error
     if array.shape == (0,):

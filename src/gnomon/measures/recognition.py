@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -36,8 +36,10 @@ from gnomon.core.errors import InputError
 from gnomon.core.measure import Direction, Measure, Scored
 from gnomon.core.tallies import Array, Totals
 from gnomon.measures._ward import STORED, WardTally, class_seconds, column, summed
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.averaging import AveragedRatio, Kind
 from gnomon.measures.events import POSITIVE
+from gnomon.measures.recordings import Stored, accumulate_recordings, evaluate_recordings
 from gnomon.measures.timing import HOUR_S
 from gnomon.numerics.segments import CATEGORIES, RETURN_LABELS, TRUTH_LABELS
 
@@ -337,4 +339,97 @@ MEASURES: tuple[Measure, ...] = (
     WindowShare("substitution"),
     FalseAlarmsPerHour("total"),
     FalseAlarmsPerHour("null"),
+)
+SCORED: tuple[Measure, ...] = (
+    *(kind(average) for kind in (EventF1, EventPrecision, EventRecall) for average in ("macro", "micro", "weighted")),
+    *(kind(average) for kind in (TimeF1, TimePrecision, TimeRecall) for average in ("macro", "micro", "weighted")),
+    AnyOverlap("recall"),
+    AnyOverlap("precision"),
+    *(WindowShare(part) for part in ("correct", "serious", "timing", "substitution")),
+    FalseAlarmsPerHour("total"),
+    FalseAlarmsPerHour("null"),
+)
+"""What :func:`evaluate` computes."""
+
+
+def evaluate(truth: Any, prediction: Any, *, window: Any, background: Any = ()) -> dict[str, Any]:
+    """Score the recognition of events of one recording, or of several as mappings by recording.
+
+    Parameters
+    ----------
+    truth, prediction
+        Sequences of ``(start, end)`` or ``(start, end, label)``, or a tuple of arrays ``(starts, ends[, labels])``.
+    window
+        Start and end of the time that is scored; a mapping where recordings differ in it.
+    background
+        Labels that are no class.
+
+    Returns
+    -------
+    dict
+        The score of each measure in ``SCORED`` by its name; ``recordings``; ``undefined`` by name.
+
+    Examples
+    --------
+    >>> result = evaluate([(10, 20, "walk")], [(12, 22, "walk")], window=(0, 30))
+    >>> result["event_macro_f1"], round(result["time_macro_f1"], 6)
+    (1.0, 0.8)
+    """
+    return evaluate_recordings(SCORED, truth, prediction, window=window, background=background)
+
+
+def accumulate(*, background: Any = ()) -> Accumulator[Stored]:
+    """Score a stream of recordings: ``update(truth, prediction, window=...)`` takes one; see :func:`evaluate`."""
+    return accumulate_recordings(SCORED, background=background)
+
+
+event_macro_f1 = score_function(evaluate, "event_macro_f1", "Mean F1 of events over classes.")
+event_macro_precision = score_function(evaluate, "event_macro_precision", "Mean precision of events over classes.")
+event_macro_recall = score_function(evaluate, "event_macro_recall", "Mean recall of events over classes.")
+event_micro_f1 = score_function(evaluate, "event_micro_f1", "F1 of events of all classes together.")
+event_micro_precision = score_function(
+    evaluate, "event_micro_precision", "Precision of events of all classes together."
+)
+event_micro_recall = score_function(evaluate, "event_micro_recall", "Recall of events of all classes together.")
+event_weighted_f1 = score_function(
+    evaluate, "event_weighted_f1", "Mean F1 of events, each class weighted by its truth."
+)
+event_weighted_precision = score_function(
+    evaluate, "event_weighted_precision", "Mean precision of events, each class weighted by its truth."
+)
+event_weighted_recall = score_function(
+    evaluate, "event_weighted_recall", "Mean recall of events, each class weighted by its truth."
+)
+time_macro_f1 = score_function(evaluate, "time_macro_f1", "Mean F1 of time over classes.")
+time_macro_precision = score_function(evaluate, "time_macro_precision", "Mean precision of time over classes.")
+time_macro_recall = score_function(evaluate, "time_macro_recall", "Mean recall of time over classes.")
+time_micro_f1 = score_function(evaluate, "time_micro_f1", "F1 of time of all classes together.")
+time_micro_precision = score_function(evaluate, "time_micro_precision", "Precision of time of all classes together.")
+time_micro_recall = score_function(evaluate, "time_micro_recall", "Recall of time of all classes together.")
+time_weighted_f1 = score_function(evaluate, "time_weighted_f1", "Mean F1 of time, each class weighted by its truth.")
+time_weighted_precision = score_function(
+    evaluate, "time_weighted_precision", "Mean precision of time, each class weighted by its truth."
+)
+time_weighted_recall = score_function(
+    evaluate, "time_weighted_recall", "Mean recall of time, each class weighted by its truth."
+)
+any_overlap_recall = score_function(
+    evaluate, "any_overlap_recall", "Share of events that share any time with a detection of their class."
+)
+any_overlap_precision = score_function(
+    evaluate, "any_overlap_precision", "Share of detections that share any time with an event of their class."
+)
+time_accuracy = score_function(evaluate, "time_accuracy", "Share of the time of the windows that is right.")
+serious_error = score_function(
+    evaluate, "serious_error", "Share of the time in insertions, deletions, merges and fragmentations."
+)
+timing_error = score_function(evaluate, "timing_error", "Share of the time in overfill and underfill.")
+substitution_error = score_function(
+    evaluate, "substitution_error", "Share of the time in which one class is reported in place of another."
+)
+false_alarms_per_hour = score_function(
+    evaluate, "false_alarms_per_hour", "Detections without any event of their class, by the hour."
+)
+false_alarms_per_null_hour = score_function(
+    evaluate, "false_alarms_per_null_hour", "The same by the hour without any true event."
 )

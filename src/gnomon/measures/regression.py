@@ -42,8 +42,10 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Direction, Measure, Scored, score_by_name
 from gnomon.core.signals import Vectors, same_frame
 from gnomon.core.tallies import Array, Field, Tallies, Totals
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.tasks import family, named
-from gnomon.numerics.moments import Moments, fold
+from gnomon.numerics.foreign import to_native
+from gnomon.numerics.moments import Moments, Running, fold
 
 LAYOUT = (
     Field("values", ("dimension",)),
@@ -271,19 +273,61 @@ def evaluate(truth: Any, prediction: Any, *, mask: Any = None, weights: Any = No
     >>> result["r2"], result["r2_per_dimension"], result["undefined"]
     (0.875, [0.875, None], {'r2_per_dimension.1': 'the truth does not vary'})
     """
+    return _finish(_step(None, truth, prediction, mask=mask, weights=weights))
+
+
+def accumulate() -> Accumulator[_Sums]:
+    """Score predicted vectors or numbers that come in parts; ``update(truth, prediction, mask=..., weights=...)``.
+
+    >>> stream = accumulate().update([0.0, 2.0], [0.0, 2.0]).update([4.0], [3.0])
+    >>> stream.compute()["r2"]
+    0.875
+    """
+    return Accumulator(_step, _finish)
+
+
+r2 = score_function(evaluate, "r2", "Share of the variance of all dimensions together that is explained.")
+r2_mean = score_function(evaluate, "r2_mean", "Mean over dimensions of the share of variance that is explained.")
+mae = score_function(evaluate, "mae", "Mean absolute error over all values.")
+rmse = score_function(evaluate, "rmse", "Root mean squared error over all values.")
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Running sums of a stream about a constant of each dimension, which is known where a value counted."""
+
+    running: Running
+    about: Array
+    known: Array
+    n: int
+
+
+def _step(state: _Sums | None, truth: Any, prediction: Any, *, mask: Any = None, weights: Any = None) -> _Sums:
+    """Add rows to running sums."""
     true, predicted = _values(truth, "truth"), _values(prediction, "prediction")
     if true.shape != predicted.shape:
         raise InputError(f"expected predictions of shape {true.shape} as the truth has, but got {predicted.shape}")
+    width = true.shape[1]
+    if state is None:
+        state = _Sums(Running.start(1, width), np.zeros(width), np.zeros(width, np.bool_), 0)
+    if len(state.about) != width:
+        raise InputError(f"expected {len(state.about)} dimensions, as before, but got {width}")
     times = _weights(weights, len(true))
     shown = _mask(mask, true.shape) & (times > 0)[:, np.newaxis]
     _check_finite(true, predicted, shown)
-    about = true[shown.argmax(axis=0), np.arange(true.shape[1])] if shown.size else np.zeros(true.shape[1])
-    about = np.where(shown.any(axis=0), about, 0.0)
+    first = true[shown.argmax(axis=0), np.arange(width)] if shown.size else np.zeros(width)
+    here = shown.any(axis=0)
+    about = np.where(here & ~state.known, first, state.about)
+    running = state.running.copy()
     codes = np.zeros(len(true), dtype=np.int64)
-    found = _folded(true, predicted, codes, 1, about=about, seen=shown, weights=times)
+    _folded(true, predicted, codes, 1, about=about, seen=shown, weights=times, running=running)
+    return _Sums(running, about, state.known | here, state.n + int(shown.any(axis=1).sum()))
+
+
+def _finish(state: _Sums) -> dict[str, Any]:
     undefined: dict[str, str] = {}
-    scores = _scores(_totals(found), undefined)
-    return {**scores, "n": int(shown.any(axis=1).sum()), "dimensions": true.shape[1], "undefined": undefined}
+    scores = _scores(_totals(state.running.total()), undefined)
+    return {**scores, "n": state.n, "dimensions": len(state.about), "undefined": undefined}
 
 
 def _scores(totals: Totals, undefined: dict[str, str]) -> dict[str, Any]:
@@ -333,7 +377,7 @@ def _shown(truth: Vectors, prediction: Vectors) -> Array | None:
 
 def _values(given: Any, side: str) -> Array:
     try:
-        array = np.asarray(given)
+        array = np.asarray(to_native(given, side))
     except ValueError as error:
         raise InputError(f"{side}: expected numbers (n, dimensions): {error}") from error
     if array.ndim not in (1, 2) or (array.dtype.kind not in "biuf" and array.size):
@@ -345,7 +389,7 @@ def _values(given: Any, side: str) -> Array:
 def _mask(given: Any, shape: tuple[int, ...]) -> Array:
     if given is None:
         return np.ones(shape, np.bool_)
-    mask = np.asarray(given)
+    mask = np.asarray(to_native(given, "mask"))
     if mask.dtype != np.bool_ or mask.shape not in (shape, shape[:1]):
         raise InputError(f"mask: expected booleans {shape} or {shape[:1]}, but got {mask.dtype} {mask.shape}")
     return np.broadcast_to(mask[:, np.newaxis] if mask.ndim == 1 else mask, shape)

@@ -34,6 +34,7 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -43,6 +44,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Measure, Scored
 from gnomon.core.signals import Rankings
 from gnomon.core.tallies import Array, Field, Tallies, Totals
+from gnomon.measures.accumulate import Accumulator, score_function
 from gnomon.measures.ranked import Percentile
 from gnomon.measures.standings import (
     COLUMNS,
@@ -58,6 +60,7 @@ from gnomon.measures.standings import (
 )
 from gnomon.measures.tasks import family, named
 from gnomon.numerics import ranks
+from gnomon.numerics.foreign import to_native
 from gnomon.numerics.ranks import Metric
 
 __all__ = [
@@ -333,11 +336,69 @@ def evaluate(
     >>> round(result["mrr_pessimistic"], 6), round(result["mrr_optimistic"], 6)
     (0.611111, 0.833333)
     """
-    limits = _limits(ks)
+    step = partial(_step, metric=metric)
+    return _finish(step(None, similarity, queries=queries, candidates=candidates, positives=positives), ks=_limits(ks))
+
+
+def accumulate(*, ks: Sequence[int] = (1, 5, 10), metric: Metric | None = None) -> Accumulator[_Ranked]:
+    """Score queries that come in parts, all against the same candidates; the options are those of :func:`evaluate`.
+
+    ``update(similarity, positives=...)``, or ``update(queries=..., candidates=..., positives=...)``. Without positives,
+    candidate i is right for query i, counted over all parts. Groups are given as one value for a part.
+
+    >>> stream = accumulate().update([[0.9, 0.1, 0.5], [0.3, 0.3, 0.3]]).update([[0.7, 0.2, 0.4]])
+    >>> stream.compute()["median_rank"]
+    2.0
+    """
+    return Accumulator(partial(_step, metric=metric), partial(_finish, ks=_limits(ks)), by_row=False)
+
+
+@dataclass(frozen=True)
+class _Ranked:
+    """Where the queries of a stream stand, and what warnings say of vectors."""
+
+    greater: Array
+    equal: Array
+    right: Array
+    positives: Array
+    """How many candidates are right for each query."""
+    pool: int
+    zeros: tuple[int, int]
+    """Queries and candidates without a direction."""
+
+
+def _step(
+    state: _Ranked | None,
+    similarity: Any = None,
+    *,
+    queries: Any = None,
+    candidates: Any = None,
+    positives: Any = None,
+    metric: Metric | None = None,
+) -> _Ranked:
+    """Rank the queries of a part, and put them behind those of the parts before it."""
+    sides = {"similarity": similarity, "queries": queries, "candidates": candidates, "positives": positives}
+    similarity, queries, candidates, positives = (to_native(side, name) for name, side in sides.items())
+    asked = queries if similarity is None else similarity
+    if state is not None and positives is None and asked is not None:
+        positives = np.arange(len(state.greater), len(state.greater) + len(asked))
     found, right = ranked(similarity, queries, candidates, positives, metric)
-    given = Standings(found.greater, found.equal, found.pool, "", found.right)
+    own = _Ranked(
+        found.greater, found.equal, found.right, right.counts, found.pool, _zeros(queries, candidates, metric)
+    )
+    if state is None:
+        return own
+    if own.pool != state.pool:
+        raise InputError(f"expected {state.pool} candidates, as before, but got {own.pool}")
+    arrays = ("greater", "equal", "right", "positives")
+    joined = {name: np.concatenate([getattr(state, name), getattr(own, name)]) for name in arrays}
+    return _Ranked(**joined, pool=own.pool, zeros=(state.zeros[0] + own.zeros[0], own.zeros[1]))
+
+
+def _finish(state: _Ranked, *, ks: Sequence[int]) -> dict[str, Any]:
+    given = Standings(state.greater, state.equal, state.pool, "", state.right)
     chance = Standings(
-        np.zeros_like(given.greater), np.full_like(given.equal, found.pool), found.pool, "", right.counts
+        np.zeros_like(given.greater), np.full_like(given.equal, state.pool), state.pool, "", state.positives
     )
     undefined: dict[str, str] = {}
     result: dict[str, Any] = {}
@@ -345,18 +406,37 @@ def evaluate(
         side, how = (chance, "average") if form == "chance" else (given, form)
         suffix = "" if form == "average" else f"_{form}"
         result[f"mrr{suffix}"] = _mean(reciprocal(side, how), f"mrr{suffix}", undefined)
-        result[f"top_k{suffix}"] = {k: _mean(hit(side, how, k), f"top_k{suffix}.{k}", undefined) for k in limits}
+        result[f"top_k{suffix}"] = {k: _mean(hit(side, how, k), f"top_k{suffix}.{k}", undefined) for k in ks}
     for form in FORMS:
         name = "median_rank" if form == "average" else f"median_rank_{form}"
         result[name] = _median(rank(given, form), name, undefined)
     return {
         **result,
         "n": len(given),
-        "candidates": found.pool,
+        "candidates": state.pool,
         "tied": int((given.equal > rights(given)).sum()),
         "undefined": undefined,
-        "warnings": _warnings(queries, candidates, metric),
+        "warnings": _warnings(state, len(given)),
     }
+
+
+mrr = score_function(evaluate, "mrr", "Mean reciprocal rank; ties count as the mean over their orders.")
+mrr_optimistic = score_function(evaluate, "mrr_optimistic", "Mean reciprocal rank, ties in the best order.")
+mrr_pessimistic = score_function(evaluate, "mrr_pessimistic", "Mean reciprocal rank, ties in the worst order.")
+mrr_chance = score_function(evaluate, "mrr_chance", "Mean reciprocal rank of a random order.")
+median_rank = score_function(evaluate, "median_rank", "Median rank of the best right candidate.")
+median_rank_optimistic = score_function(evaluate, "median_rank_optimistic", "Median rank, ties in the best order.")
+median_rank_pessimistic = score_function(evaluate, "median_rank_pessimistic", "Median rank, ties in the worst order.")
+
+
+def top_k(similarity: Any = None, *, k: int = 1, **options: Any) -> float | None:
+    """Share of queries with a right candidate among the first ``k``; other options are those of :func:`evaluate`.
+
+    >>> top_k([[0.9, 0.1, 0.5], [0.3, 0.4, 0.3], [0.7, 0.2, 0.4]], k=2)
+    1.0
+    """
+    found: dict[int, float | None] = evaluate(similarity, ks=(k,), **options)["top_k"]
+    return found[k]
 
 
 def _limits(ks: Sequence[int]) -> list[int]:
@@ -382,14 +462,21 @@ def _median(values: Array, name: str, undefined: dict[str, str]) -> float | None
     return None
 
 
-def _warnings(queries: Any, candidates: Any, metric: str | None) -> list[str]:
+def _zeros(queries: Any, candidates: Any, metric: str | None) -> tuple[int, int]:
+    """Count the queries and the candidates that have no direction, where cosines are compared."""
+    sides = (queries, candidates) if metric != "dot" else (None, None)
+    asked, offered = (0 if side is None else int((~np.asarray(side).any(axis=1)).sum()) for side in sides)
+    return asked, offered
+
+
+def _warnings(state: _Ranked, n: int) -> list[str]:
     """Say how many vectors have no direction."""
-    out = []
-    for what, side in (("queries", queries), ("candidates", candidates)) if metric != "dot" else ():
-        rows = 0 if side is None else int((~np.asarray(side).any(axis=1)).sum())
-        if rows:
-            out.append(f"{rows} of {len(side)} {what} are all zeros: their cosine is taken as 0, which ties")
-    return out
+    sides = zip(("queries", "candidates"), state.zeros, (n, state.pool), strict=True)
+    return [
+        f"{rows} of {total} {what} are all zeros: their cosine is taken as 0, which ties"
+        for what, rows, total in sides
+        if rows
+    ]
 
 
 def _digest(rows: Array) -> str:

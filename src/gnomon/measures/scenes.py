@@ -29,9 +29,11 @@ import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.ledgers import Ledger
-from gnomon.core.measure import Direction, Measure, Scored
+from gnomon.core.measure import Direction, Measure, Scored, score_by_name
 from gnomon.core.scans import Changed
 from gnomon.core.tallies import Array, Field, Tallies, Totals
+from gnomon.measures.accumulate import Accumulator, add_tallies, score_function
+from gnomon.numerics.foreign import to_native
 
 CELLS = ("tp", "fp", "fn", "tn")
 LAYOUT = (*(Field(cell) for cell in CELLS), Field("n"))
@@ -175,24 +177,42 @@ def evaluate(truth: Sequence[bool] | Array, prediction: Sequence[bool] | Array) 
     >>> evaluate([True], [True])["undefined"]
     {'far': 'no unchanged scene in truth'}
     """
+    return _finish(_step(None, truth, prediction))
+
+
+def accumulate() -> Accumulator[Tallies]:
+    """Score whether scenes changed, of scenes that come in parts; see :func:`evaluate`.
+
+    >>> accumulate().update([True, True], [True, False]).update([False], [False]).compute()["cdr"]
+    0.5
+    """
+    return Accumulator(_step, _finish)
+
+
+def _step(state: Tallies | None, truth: Any, prediction: Any) -> Tallies:
+    """Count a part, and add it to the parts before it."""
     true, called = (_booleans(side, name) for side, name in ((truth, "truth"), (prediction, "prediction")))
     if len(true) != len(called):
         raise InputError(f"expected as many predictions as truths, but got {len(called)} and {len(true)}")
-    fields = {**_cells(true, called), "n": np.asarray(len(true))}
-    totals = Totals({name: np.asarray(value) for name, value in fields.items()}, {})
+    fields = {**_cells(true, called), "n": len(true)}
+    return add_tallies(state, Tallies(LAYOUT, {}, {name: np.array([value]) for name, value in fields.items()}))
+
+
+def _finish(state: Tallies) -> dict[str, Any]:
+    totals = state.total()
     undefined: dict[str, str] = {}
-    result: dict[str, Any] = {}
-    for name, measure in zip(("accuracy", "cdr", "far"), MEASURES, strict=True):
-        scored = measure.score(totals)
-        result[name] = float(scored.values) if scored.defined else None
-        if not scored.defined:
-            undefined[name] = measure.why(totals)
-    return {**result, **{name: int(value) for name, value in fields.items()}, "undefined": undefined}
+    result = score_by_name(dict(zip(("accuracy", "cdr", "far"), MEASURES, strict=True)), totals, undefined)
+    return {**result, **{field.name: int(totals[field.name]) for field in LAYOUT}, "undefined": undefined}
+
+
+accuracy = score_function(evaluate, "accuracy", "Share of scenes that are called rightly.")
+cdr = score_function(evaluate, "cdr", "Change detection rate: share of changed scenes that are called changed.")
+far = score_function(evaluate, "far", "False alarm rate: share of unchanged scenes that are called changed.")
 
 
 def _booleans(values: Sequence[bool] | Array, side: str) -> Array:
     try:
-        array = np.asarray(values)
+        array = np.asarray(to_native(values, side))
     except ValueError as error:
         raise InputError(f"{side}: expected one True or False per scene: {error}") from error
     if array.ndim == 1 and not array.size:

@@ -29,6 +29,8 @@ from gnomon.core.measure import Measure, Scored
 from gnomon.core.tallies import Array, Field, Totals
 from gnomon.measures._folding import Folded
 from gnomon.measures._stretches import Pair
+from gnomon.measures.accumulate import Accumulator, score_function
+from gnomon.measures.recordings import Stored, accumulate_recordings, evaluate_recordings
 from gnomon.measures.sequences import NO_RUNS, best_overlaps, edit_scores
 from gnomon.numerics.segments import Track
 
@@ -164,3 +166,42 @@ def _impossible(fields: Mapping[str, Array]) -> dict[str, Array]:
 
 
 MEASURES: tuple[Measure, ...] = (SegmentalF1(0.1), SegmentalF1(0.25), SegmentalF1(0.5), EditScore(), RunF1(0.5))
+SCORED = MEASURES[:4]
+"""What :func:`evaluate` computes."""
+
+
+def evaluate(truth: Any, prediction: Any, *, window: Any, background: Any = ()) -> dict[str, Any]:
+    """Score segmentations of one recording, or of several as mappings by recording.
+
+    Parameters
+    ----------
+    truth, prediction
+        Sequences of ``(start, end)`` or ``(start, end, label)``, or a tuple of arrays ``(starts, ends[, labels])``.
+    window
+        Start and end of the time that is scored; a mapping where recordings differ in it.
+    background
+        Labels that are no class.
+
+    Returns
+    -------
+    dict
+        The score of each measure in ``SCORED`` by its name; ``recordings``; ``undefined`` by name.
+
+    Examples
+    --------
+    >>> truth, prediction = [(0, 4, "cut"), (4, 9, "stir")], [(0, 5, "cut"), (5, 9, "pour")]
+    >>> evaluate(truth, prediction, window=(0, 9))["edit"]
+    50.0
+    """
+    return evaluate_recordings(SCORED, truth, prediction, window=window, background=background)
+
+
+def accumulate(*, background: Any = ()) -> Accumulator[Stored]:
+    """Score a stream of recordings: ``update(truth, prediction, window=...)`` takes one; see :func:`evaluate`."""
+    return accumulate_recordings(SCORED, background=background)
+
+
+f1_10 = score_function(evaluate, "f1@10", "F1 of segments that overlap a true one by at least 10 %.")
+f1_25 = score_function(evaluate, "f1@25", "F1 of segments that overlap a true one by at least 25 %.")
+f1_50 = score_function(evaluate, "f1@50", "F1 of segments that overlap a true one by at least 50 %.")
+edit = score_function(evaluate, "edit", "Edit score of the sequence of labels, 0 to 100.")

@@ -15,6 +15,7 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.signals import Rankings
 from gnomon.core.tallies import Array
 from gnomon.numerics import ranks
+from gnomon.numerics.foreign import to_native
 from gnomon.numerics.ranks import METRICS, Positives, Ranks
 
 FORMS = ("average", "optimistic", "pessimistic")
@@ -75,7 +76,7 @@ def ranked(similarity: Any, queries: Any, candidates: Any, positives: Any, metri
 
 def _table(values: Any, what: str) -> Array:
     try:
-        array = values if isinstance(values, np.ndarray) else np.asarray(values)
+        array = np.asarray(to_native(values, what))
     except ValueError as error:
         raise InputError(f"{what}: expected a table of numbers: {error}") from error
     if array.ndim != 2 or array.dtype.kind not in "biuf" or array.dtype.itemsize > 8 or array.dtype == np.uint64:

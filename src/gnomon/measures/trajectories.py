@@ -29,8 +29,10 @@ from gnomon.core.ledgers import Ledger
 from gnomon.core.measure import Direction, Measure, Scored
 from gnomon.core.signals import Skeletons, same_frame
 from gnomon.core.tallies import Array, Field, Tallies, Totals
+from gnomon.measures.accumulate import Accumulator, keep_rows, score_function
 from gnomon.measures.tasks import family, named
 from gnomon.numerics.folding import fold
+from gnomon.numerics.foreign import to_native
 
 LAYOUT = (
     Field("error", ("step",), "sum", "m"),
@@ -58,11 +60,11 @@ class Trajectories(Skeletons):
     @staticmethod
     def of(positions: Any, valid: Any = None, frame: str = "world") -> Trajectories:
         """Make them from positions ``(n, steps, joints, 3)`` and a mask ``(n, steps, joints)``."""
-        array = np.asarray(positions)
+        array = np.asarray(to_native(positions, "positions"))
         if array.ndim != 4 or array.shape[3] != 3 or not array.shape[1]:
             raise InputError(f"Trajectories: expected positions (n, steps, joints, 3), but got {array.shape}")
         n, steps, joints, _ = array.shape
-        mask = None if valid is None else np.asarray(valid)
+        mask = None if valid is None else np.asarray(to_native(valid, "mask"))
         if mask is not None and mask.shape != array.shape[:3]:
             raise InputError(f"Trajectories: expected a mask {array.shape[:3]}, but got {mask.shape}")
         flat = None if mask is None else mask.reshape(n * steps, joints)
@@ -194,6 +196,20 @@ def evaluate(truth: Any, prediction: Any, *, mask: Any = None) -> dict[str, Any]
     undefined |= {f"per_step.{step}": "no position counts" for step, (_, known) in enumerate(pairs) if not known}
     steps = [value if known else None for value, known in pairs]
     return {**result, "per_step": steps, "n": int(totals["n"]), "undefined": undefined}
+
+
+def accumulate() -> Accumulator[Any]:
+    """Score forecasts that come in parts; ``update(truth, prediction, mask=...)``. All positions are kept.
+
+    >>> truth, prediction = [[[[0, 0, 0]], [[0, 0, 1.0]]]], [[[[0, 0, 0]], [[0, 0, 1.5]]]]
+    >>> accumulate().update(truth, prediction).update(truth, truth).compute()["final_error"]
+    0.25
+    """
+    return keep_rows(evaluate)
+
+
+mpjpe = score_function(evaluate, "mpjpe", "Mean distance of forecast from true positions over all steps, metres.")
+final_error = score_function(evaluate, "final_error", "Mean distance at the last step, metres.")
 
 
 def _check(truth: Trajectories, prediction: Trajectories) -> None:

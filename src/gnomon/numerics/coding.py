@@ -7,13 +7,14 @@ uint8 array is never copied.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from gnomon.core.errors import InputError
 from gnomon.core.tallies import Array
+from gnomon.numerics.foreign import to_native
 
 DIRECT = 1024
 """Non-negative integer labels below this are their own codes."""
@@ -76,8 +77,11 @@ def _from_masked(array: np.ma.MaskedArray[Any, Any], side: str) -> Array:
 
 
 def _from_sequence(values: Sequence[Any], side: str) -> Array:
-    if hasattr(values, "__array__"):
-        return np.asarray(values)
+    values = to_native(values, side)
+    if isinstance(values, np.ndarray):
+        return values
+    if not isinstance(values, Iterable):
+        raise InputError(f"{side}: expected a sequence of labels, but got {type(values).__name__}")
     items = list(values)
     if any(isinstance(item, str) for item in items):
         return _from_objects(np.array(items, dtype=object), side)

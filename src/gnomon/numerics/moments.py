@@ -36,6 +36,28 @@ class Moments:
     error: Array
 
 
+@dataclass(frozen=True)
+class Running:
+    """Sums that more rows can be added to, ``(groups, 5, D)``, and what rounding took from them."""
+
+    sums: Array
+    lost: Array
+
+    @staticmethod
+    def start(groups: int, width: int) -> Running:
+        """Return sums of nothing."""
+        return Running(np.zeros((groups, 5, width)), np.zeros((groups, 5, width)))
+
+    def copy(self) -> Running:
+        """Return the same sums in arrays of their own."""
+        return Running(self.sums.copy(), self.lost.copy())
+
+    def total(self) -> Moments:
+        """Return the sums, with what rounding took put back."""
+        total = self.sums + np.where(np.isfinite(self.sums), self.lost, 0.0)
+        return Moments(*(total[:, part] for part in range(5)))
+
+
 def fold(
     truth: Array,
     prediction: Array,
@@ -45,6 +67,7 @@ def fold(
     about: Array,
     seen: Array | None = None,
     weights: Array | None = None,
+    running: Running | None = None,
 ) -> Moments:
     """Fold ``(N, D)`` truth and prediction by the group of each row.
 
@@ -60,6 +83,8 @@ def fold(
         ``(N, D)``: which values count; all by default.
     weights
         ``(N,)``: how often a row counts; once by default.
+    running
+        Sums to go on from; they are changed. The result of many calls is that of one with all rows, to the last bit.
 
     Examples
     --------
@@ -70,11 +95,10 @@ def fold(
     n, width = truth.shape
     shown = np.ones((1, width), np.bool_) if seen is None else np.ascontiguousarray(seen)
     times = np.ones(n) if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
-    sums, lost = np.zeros((groups, 5, width)), np.zeros((groups, 5, width))
+    out = Running.start(groups, width) if running is None else running
     sides = np.ascontiguousarray(truth, dtype=np.float64), np.ascontiguousarray(prediction, dtype=np.float64)
-    _fold(sides, np.asarray(codes), np.asarray(about, dtype=np.float64), shown, times, (sums, lost))
-    total = sums + np.where(np.isfinite(sums), lost, 0.0)
-    return Moments(*(total[:, part] for part in range(5)))
+    _fold(sides, np.asarray(codes), np.asarray(about, dtype=np.float64), shown, times, (out.sums, out.lost))
+    return out.total()
 
 
 @jit_ieee

@@ -37,6 +37,7 @@ import numpy as np
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.tallies import Array
+from gnomon.numerics.foreign import to_native
 from gnomon.numerics.horn import ROOT, SCALE, distances
 
 ALIGNMENTS = ("none", "root", "rigid", "similarity", "scale")
@@ -140,7 +141,7 @@ def align(
 def joints(values: Any, where: str) -> Array:
     """Return joints as an array ``(N, J, 3)`` of real numbers, or refuse them."""
     try:
-        array = np.asarray(values)
+        array = np.asarray(to_native(values, where))
     except ValueError as error:
         raise InputError(f"{where}: expected a regular array (N, J, 3): {error}") from error
     if array.ndim != 3 or array.shape[2] != 3 or not array.shape[1] or array.dtype.kind not in "fiu":
@@ -154,7 +155,7 @@ def visible(mask: Any, shape: tuple[int, int]) -> Array | None:
     """Return a mask of visible joints, or refuse it."""
     if mask is None:
         return None
-    array = np.asarray(mask)
+    array = np.asarray(to_native(mask, "mask"))
     if array.shape != shape or array.dtype != np.bool_:
         raise InputError(f"mask: expected booleans {shape}, True where visible, but got {array.dtype} {array.shape}")
     return array

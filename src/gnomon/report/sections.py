@@ -74,7 +74,7 @@ OVER = "over_"
 
 
 class Shown(Protocol):
-    """What has runs and their tables and views, such as :class:`gnomon.api.Result`."""
+    """What has runs and their tables and views, such as :class:`gnomon.result.Result`."""
 
     @property
     def runs(self) -> tuple[Run, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,8 @@ DRAFT, MANIFEST = ".publishing-", "manifest.json"
 def publish(run: Run, out: str | Path) -> Run:
     """Write a run under its name into a folder of runs and return it with its path.
 
+    The files of a run that is stored already are copied: in memory, a run that was read back lacks some of them.
+
     The name stands for what determines the scores. Where a whole run of this name is there that differs in nothing but
     time (when it was made, how long that took), it stays. One that is damaged, or was made by other code or another
     command, is replaced in one step. When this returns, the run is on the disk, and so is its name.
@@ -40,7 +43,7 @@ def publish(run: Run, out: str | Path) -> Run:
     try:
         sweep_drafts(parent, DRAFT)
         with new_draft(parent, DRAFT) as draft:
-            _fill(draft, run)
+            _fill(draft, run) if run.path is None else _copy(run.path, draft)
             for path in [*draft.iterdir(), draft]:
                 sync(path)
             publish_draft(draft, target, lambda there: _is_same(there, draft))
@@ -103,6 +106,15 @@ def scores_bytes(scores: tuple[Score, ...], measures: tuple[Measure, ...]) -> by
     """Return the content of ``scores.json``; it depends on the scores alone."""
     headline = measures[0].name
     return encode_pretty({"schema": "gnomon.scores/1", "headline": headline, "scores": [s.record() for s in scores]})
+
+
+def _copy(stored: Path, folder: Path) -> None:
+    """Copy the files of a stored run that belong to it; a damaged one is refused."""
+    problems = seal.problems(stored, bounded=True)
+    if problems:
+        raise InputError(f"{stored}: the run is damaged and is not copied: {problems[0]}")
+    for name in (*seal.read(stored), seal.NAME):
+        shutil.copyfile(stored / name, folder / name)
 
 
 def _fill(folder: Path, run: Run) -> None:

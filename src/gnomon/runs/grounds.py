@@ -213,14 +213,7 @@ def with_audits(runs: Sequence[Run]) -> list[Run]:
     veto its claims as long as the runs are shown together.
     """
     current = [run if run.table is not None else auditing.with_audit(run) for run in runs]
-    grounds: dict[tuple[str, ...], list[Run]] = {}
-    for run in current:
-        grounds.setdefault(run.ground, []).append(run)
-    errors = {
-        ground: tuple(f for f in _comparable(_named(own)).findings if f.severity == "error")
-        for ground, own in grounds.items()
-        if len(own) > 1
-    }
+    errors = _comparison_errors(current)
     found = []
     for run in current:
         if own := errors.get(run.ground):
@@ -228,6 +221,29 @@ def with_audits(runs: Sequence[Run]) -> list[Run]:
             run = replace(run, findings=findings, verdicts=auditing.judge_claims(run, findings))
         found.append(run)
     return found
+
+
+def without_comparison(runs: Sequence[Run]) -> list[Run]:
+    """Return runs as each is by itself, without the errors that :func:`with_audits` added by comparing them."""
+    errors = _comparison_errors(runs)
+    found = []
+    for run in runs:
+        findings = tuple(finding for finding in run.findings if finding not in errors.get(run.ground, ()))
+        changed = len(findings) < len(run.findings)
+        found.append(replace(run, findings=findings, verdicts=auditing.judge_claims(run, findings)) if changed else run)
+    return found
+
+
+def _comparison_errors(runs: Sequence[Run]) -> dict[tuple[str, ...], tuple[Finding, ...]]:
+    """Return the errors about the comparison of runs, by the ground that the runs share."""
+    grounds: dict[tuple[str, ...], list[Run]] = {}
+    for run in runs:
+        grounds.setdefault(run.ground, []).append(run)
+    return {
+        ground: tuple(f for f in _comparable(_named(own)).findings if f.severity == "error")
+        for ground, own in grounds.items()
+        if len(own) > 1
+    }
 
 
 def _answered(run: Run) -> bool:

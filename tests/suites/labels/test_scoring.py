@@ -286,7 +286,7 @@ def test_result_prints_and_converts():
     assert "macro f1" in str(result)
     assert repr(result) == str(result)
     assert "<table" in result._repr_html_()
-    frame = result.to_frame()
+    frame = result.to_pandas()
     assert frame.loc[0, "system"] == "half"
     assert frame.loc[0, "accuracy"] == 0.5
     assert result.to_arrow("per_class").column("class").to_pylist() == ["a", "b", "c"]
