@@ -416,6 +416,22 @@ def shifted(events, by=0.0, times=1.0):
 
 LONG = {name: [(60 * a, 60 * b, label) for a, b, label in own] for name, own in plain(TRUTH).items()}
 ERRORS = {
+    "a duration before the last event": (
+        {"truth": {"a": [(0, 4, "x"), (6, 9, "x")]}, "predictions": [(0, 4, "x")], "duration": 5},
+        "a true event of 'a' starts at 6 s, but --duration ends the recording at 5 s",
+    ),
+    "rows that begin with their recording": (
+        {"truth": [("a", 0, 4, "x")], "predictions": [("a", 0, 4, "x")]},
+        r"got \('a', 0, 4, 'x'\); give several recordings as a mapping",
+    ),
+    "a decimal comma": (
+        {"truth": {"start": ["0,5"], "end": ["1,5"], "label": ["x"]}, "predictions": [(0, 4, "x")]},
+        "has a decimal comma; write numbers with a point, as [01].5",
+    ),
+    "predictions that name no recording": (
+        {"truth": {"a": [(0, 4, "x")], "b": [(0, 4, "x")]}, "predictions": [(0, 4, "x")]},
+        "there are 2: 'a', 'b'; name the case of every result, in a table by a column 'recording'",
+    ),
     "milliseconds as predictions": (
         {"truth": LONG, "predictions": {"mine": shifted(LONG, times=1000)}},
         "times look like milliseconds; give --unit ms",

@@ -295,7 +295,44 @@ ERRORS = {
         lambda data: gnomon.score("labels", {"y_true": data["y_true"]}, {"A": {"id": [1], "label": ["a"]}}),
         "--table",
     ),
+    "a data frame as labels": (
+        lambda data: gnomon.score("labels", data["y_true"], pa_frame(data, "y_pred_modelA", "y_pred_modelB")),
+        "got a data frame; give a system for each column",
+    ),
+    "no name of a suite": (
+        lambda data: gnomon.score(data["y_true"], data["y_pred_modelA"]),
+        "expected the name of a suite, but got ndarray",
+    ),
+    "a column with '=' in its name": (
+        lambda data: gnomon.score("labels", "y_true", "pred=B", table={**data, "pred=B": data["y_true"]}),
+        "give NAME=pred=B for the column 'pred=B'",
+    ),
+    "an empty cell of a wide table": (
+        lambda data: wide({**data, "y_pred_modelA": [None, *data["y_pred_modelA"][1:]]}),
+        "empty label of 'A' for data rows 1; fill in every row, or choose --missing",
+    ),
+    "truth values and numbers": (
+        lambda data: gnomon.score("labels", np.array([True, False, True]), np.array([1, 0, 0])),
+        "'0' is 'false' in another spelling; write labels alike on both sides",
+    ),
+    "another case": (
+        lambda data: gnomon.score("labels", ["Sit", "Walk"], [" sit", "walk"]),
+        "' sit' is 'Sit' in another spelling",
+    ),
+    "integers that became floats": (
+        lambda data: gnomon.score("labels", ["1", "2"], ["1.0", "3.0"]),
+        "'1.0' is '1' in another spelling",
+    ),
+    "a table to fit on without ids": (
+        lambda data: gnomon.run("labels", truth={"y": ["a"], "f": [1.0], "group": ["s"]}, out="none"),
+        "add them, or rename the columns that are meant",
+    ),
 }
+
+
+def pa_frame(data, *names):
+    """A data frame of pandas."""
+    return pytest.importorskip("pandas").DataFrame({name: data[name] for name in names})
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -305,6 +342,12 @@ def test_errors_are_one_line_that_names_the_fix(name, data):
         call(data)
     assert expected in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_labels_that_are_all_wrong_are_scored():
+    """No label is common, and none is another in its spelling: wrong answers, by hand an accuracy of 0."""
+    assert gnomon.score("labels", ["a", "b"], ["c", "d"]).scores["predictions"]["accuracy"] == 0
+    assert gnomon.score("labels", ["a", "b"], ["A", "b"]).scores["predictions"]["accuracy"] == 0.5
 
 
 def test_a_column_that_looks_like_a_group_is_offered(data, folder, capsys):

@@ -279,6 +279,11 @@ REFUSED = {
     "two dimensions": (lambda t, p, f: score(t[..., :2], p[..., :2]), "not in space"),
     "lengths": (lambda t, p, f: score(t, str(f / "short.npy")), "24 samples and"),
     "several arrays": (lambda t, p, f: score(f / "truth_two.npz", p), "several arrays may be the joints"),
+    "one array as both sides": (
+        lambda t, p, f: score(f / "truth_two.npz", str(f / "truth_two.npz"), key="joints"),
+        "are both the array 'joints' of this file; name that of the predictions with --pred-key",
+    ),
+    "a root without names": (lambda t, p, f: score(t, p, root="pelvis"), "--joints gives joints their names"),
     "unknown key": (lambda t, p, f: score(f / "truth_two.npz", p, key="xyz"), "no array 'xyz'"),
     "wrong set": (lambda t, p, f: score(t, p, joints="smpl24"), "has 17 joints, but --joints smpl24 has 24; h36m17"),
     "underivable": (

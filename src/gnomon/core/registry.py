@@ -59,6 +59,11 @@ def broken() -> tuple[Broken, ...]:
 
 def suite(name: str) -> Suite:
     """Return one suite."""
+    if not isinstance(name, str):
+        raise InputError(
+            f"suite: expected the name of a suite, but got {type(name).__name__}: name it first, as in "
+            "gnomon.score('labels', truth, predictions)"
+        )
     found = suites()
     if name not in found:
         notes = [str(item) for item in broken() if item.group == SUITES and item.name == name]

@@ -111,7 +111,9 @@ def _check_names(names: Sequence[str], path: str | os.PathLike[str], limits: Lim
             raise InputError(f"{where}: the name of column {position} is not UTF-8; save the file as UTF-8")
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise InputError(f"{where}: duplicate column {some(twice)}; give every column its own name")
+        raise InputError(
+            f"{where}: duplicate column {some(twice)}; give every column its own name, in a row 1 that is the header"
+        )
     if all(_is_number(name) for name in names) and not all(name.isdecimal() for name in names):
         raise InputError(f"{where}: no header row: got the numbers {some(names)}; name the columns in row 1")
 

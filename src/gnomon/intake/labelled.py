@@ -118,7 +118,7 @@ def _labels_by_system(options: Any, rows: int) -> dict[str, Any]:
             "predictions: expected one label per row, but got a list of lists; give a flat list (in NumPy: "
             "labels.ravel()), or several systems by name: {'a': labels, 'b': labels}"
         )
-    if given and not any(is_column(item) or isinstance(item, Mapping) for item in given):
+    if given and not any(is_column(item) or isinstance(item, Mapping) or is_frame(item) for item in given):
         given = (given,)
     found: list[tuple[str, Any]] = []
     for item in given:
@@ -149,6 +149,11 @@ def _is_matrix(value: Any) -> bool:
 
 def _label_column(labels: Any, name: str, truth_given: Any, truth: pa.Array) -> pa.Array:
     """Return the labels of one system, as many as the truth has."""
+    if is_frame(labels):
+        raise InputError(
+            f"{name}: expected one label per row, but got a data frame; give a system for each column, as "
+            "{'a': frame['a'], 'b': frame['b']}, or scores by class as scores=..."
+        )
     if not is_column(labels):
         raise InputError(
             f"{name}: expected labels in the order of the truth, which has no ids; give both sides as tables with "

@@ -12,8 +12,9 @@ Conventions
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -90,6 +91,34 @@ def blank_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pc.all(filled).as_py():
         return column
     return pc.if_else(filled, column, pa.nulls(len(column), column.type))
+
+
+def check_spelling(true: Iterable[str], predicted: Iterable[str], where: str) -> None:
+    """Refuse labels of which none is true, but would be if both sides were spelt alike: ``1.0`` and ``1``.
+
+    >>> check_spelling(["sit", "walk"], ["sit", "Walk"], "a.csv")
+    """
+    known, given = set(true), set(predicted)
+    if known & given:
+        return
+    plain = {_plain(label): label for label in sorted(known)}
+    for label in sorted(given):
+        if _plain(label) in plain:
+            raise InputError(
+                f"{where}: no predicted label is a label of the truth, but {shown(label, 40)!r} is "
+                f"{shown(plain[_plain(label)], 40)!r} in another spelling; write labels alike on both sides"
+            )
+
+
+def _plain(label: str) -> str:
+    """Return a label without what tools change: case, space around it, how a number or a truth value is written."""
+    text = label.strip().casefold()
+    text = {"true": "1", "false": "0"}.get(text, text)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    return repr(number) if math.isfinite(number) else text
 
 
 def _cast(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:

@@ -60,7 +60,7 @@ def split_wide(content: Any, roles: Roles) -> tuple[Source, list[Source]]:
     source = Source("table", content)
     named = [name for name in (roles.truth, *roles.predictions.values(), roles.id, *roles.kept) if name]
     table = table_of(content, text=(*named, *roles.text), name="table")
-    need_columns(table, source.where, named)
+    need_columns(table, source.where, named, [f"{name}={column}" for name, column in roles.predictions.items()])
     scores = {name: find_scores(table, prefix, source.where) for name, prefix in roles.scores.items()}
     ids = table.column(roles.id) if roles.id else number_rows(table.num_rows)
     by_row = not roles.id
@@ -119,13 +119,19 @@ def use_names(table: pa.Table, names: Mapping[str, str]) -> pa.Table:
     )
 
 
-def need_columns(table: pa.Table, where: str, names: Sequence[str]) -> None:
-    """Refuse a table that lacks columns; the message names those that it has, and one that is spelt alike."""
+def need_columns(table: pa.Table, where: str, names: Sequence[str], whole: Sequence[str] = ()) -> None:
+    """Refuse a table that lacks columns; the message names those that it has, and one that is spelt alike.
+
+    ``whole`` are the texts ``NAME=COLUMN`` of an option: one of them may be the name of a column itself.
+    """
     lacking = [name for name in names if name not in table.column_names]
     if not lacking:
         return
     near = [match for name in lacking for match in difflib.get_close_matches(name, table.column_names, n=1)]
     hint = separated(table.column_names, lacking) or (f"did you mean {some(near)}?" if near else "")
+    taken = [text for text in whole if text in table.column_names]
+    if taken:
+        hint = f"what stands before the first '=' names a system: give NAME={taken[0]} for the column {taken[0]!r}"
     raise InputError(
         f"{where}: no column {some(lacking)}; expected {', '.join(dict.fromkeys(names))}, "
         f"but the table has {some(table.column_names, show=12)}{'; ' if hint else ''}{hint}"

@@ -76,7 +76,7 @@ def test_what_is_no_duration(given, message):
 
 def test_a_table_of_durations_names_every_recording():
     with pytest.raises(InputError, match=r"d\.csv: no duration of the recording 'b'; add it"):
-        tabled().make_cases(Durations(by_recording={"a": 1.0}, where="d.csv"))
+        tabled().make_cases(Durations(by_recording={"a": 5.0}, where="d.csv"))
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_times_that_cannot_be_right(scale, shift, message):
     with pytest.raises(InputError, match=message):
         check_times(cases, "")
     check_times(cases, "s")
-    check_times(tabled(rows).make_cases(Durations(seconds=1e7)), "")
+    check_times(tabled(rows).make_cases(Durations(seconds=1e10)), "")
     check_times(tabled().make_cases(Durations()), "")
 
 
@@ -106,4 +106,7 @@ def test_what_is_said_of_windows():
         "the truth states no windows: they end with the last true event (2 recordings, 4 to 9 s); as --duration says "
         "(2 recordings, 7 s); where the file says (1 recording, 3 s)"
     )
+    assert "give --duration" in finding.remedy
+    (given,) = find_windows({GIVEN: windows[GIVEN]}, "t.csv")
+    assert given.remedy == "time without events counts, too"
     assert find_windows({}, "t.csv") == []

@@ -228,7 +228,8 @@ def is_table(source: Any) -> bool:
     """Say whether a value in memory is one table of intervals: a frame, or a mapping with a column of starts."""
     if isinstance(source, Mapping):
         return has_start(map(str, source)) and not any(isinstance(value, Mapping) for value in source.values())
-    return isinstance(source, pa.Table) or hasattr(source, "columns") or hasattr(source, "__arrow_c_stream__")
+    # The class is asked for columns: a lazy frame would resolve its schema to answer.
+    return isinstance(source, pa.Table) or hasattr(type(source), "columns") or hasattr(source, "__arrow_c_stream__")
 
 
 def is_rows(items: Any) -> bool:
@@ -255,10 +256,11 @@ def _of_rows(items: Sequence[Any], name: str) -> Mapping[str, Any]:
         keys = dict.fromkeys(str(key) for item in items for key in item)
         return {key: [item.get(key) for item in items] for key in keys}
     for number, item in enumerate(items, start=1):
-        if not isinstance(item, (list, tuple)) or len(item) not in (3, 4):
+        fits = isinstance(item, (list, tuple)) and len(item) in (3, 4)
+        if not fits or (len(item) == 4 and isinstance(item[3], str) and not is_number_text(item[3])):
             raise InputError(
                 f"<{name} in memory>: row {number}: expected (start, end, label) or (start, end, label, score), but "
-                f"got {shown(repr(item), 80)}"
+                f"got {shown(repr(item), 80)}; give several recordings as a mapping of such lists by name"
             )
     rows = [(*item, None)[:4] for item in items]
     names = ("start", "end", "label", "score")

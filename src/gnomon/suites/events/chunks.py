@@ -157,7 +157,11 @@ def read_results(
     given = dict(inputs.read_detections(source, options, kinds))
     if files.ONLY in given:
         if len(cases) != 1:
-            raise InputError(f"{path}: results without case ids fit one truth case, but there are {len(cases)}")
+            raise InputError(
+                f"{path}: results without case ids fit one truth case, but there are {len(cases)}: "
+                f"{some([case.id for case in cases])}; name the case of every result, in a table by a column "
+                "'recording'"
+            )
         given = {cases[0].id: given[files.ONLY]}
     known = {case.id: case for case in cases}
     extra = [name for name in given if name not in known]

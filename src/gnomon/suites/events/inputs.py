@@ -131,14 +131,12 @@ def _list_contents(given: Sequence[Any]) -> Iterator[tuple[Any, str]]:
 def list_files(text: str | os.PathLike[str]) -> dict[str, Path]:
     """Return the files that a path or a pattern stands for, by the name that each gives its recording."""
     path = Path(text)
-    if is_folder(path):
-        return shards.listed(path, RESULTS)
     if not path.exists() and glob.has_magic(os.fspath(text)):
         found = sorted(Path(one) for one in glob.glob(os.fspath(text), recursive=True) if os.path.isfile(one))
         if not found:
             raise InputError(f"{shown(text)}: no file matches; check the pattern")
         return _name_files(found)
-    return _name_files([path])
+    return shards.listed(path, RESULTS) if is_folder(path) else _name_files([path])
 
 
 def _name_files(paths: Sequence[Path]) -> dict[str, Path]:

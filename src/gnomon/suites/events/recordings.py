@@ -154,6 +154,12 @@ class Tabled:
         where, asked = shown(self.held.where), durations.find(name)
         low, high = (edge / scale for edge in self.held.extent or (0.0, 0.0))
         if asked is not None:
+            latest = float(joined([stretches]).starts.max(initial=low))
+            if latest > low + asked:  # an end beyond the window is cut there; an event beyond it would not count
+                raise InputError(
+                    f"{where}: a true event of {shown(name, 80)!r} starts at {shown_seconds(latest)} s, but --duration "
+                    f"ends the recording at {shown_seconds(low + asked)} s; correct --duration, which is in seconds"
+                )
             return (low, low + asked), GIVEN
         if durations.by_recording:
             raise InputError(f"{shown(durations.where)}: no duration of the recording {shown(name, 80)!r}; add it")
@@ -245,6 +251,7 @@ def find_windows(windows: Mapping[str, tuple[int, float, float]], where: str) ->
     for source, (count, low, high) in windows.items():
         length = f"{shown_seconds(low)} s" if low == high else f"{shown_seconds(low)} to {shown_seconds(high)} s"
         said.append(f"{_ENDS[source]} ({counted(count, 'recording')}, {length})")
-    remedy = "give --duration where recordings last longer: time without events counts, too"
+    counts = "time without events counts, too"
+    remedy = counts if set(windows) == {GIVEN} else f"give --duration where recordings last longer: {counts}"
     evidence = f"the truth states no windows: they end {'; '.join(said)}"
     return [Finding("windows-used", "info", where, evidence, remedy)]

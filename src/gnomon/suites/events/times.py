@@ -140,6 +140,11 @@ def moment(value: object, where: str = "time") -> Moment:
         try:
             return datetime.fromisoformat(value)
         except (ValueError, OverflowError) as error:
+            if re.fullmatch(r"\s*-?[0-9]{1,20},[0-9]{1,20}\s*", value):
+                raise InputError(
+                    f"{where}: {_quoted(value)} has a decimal comma; write numbers with a point, as "
+                    f"{value.strip().replace(',', '.')}"
+                ) from error
             raise InputError(
                 f"{where}: {_quoted(value)} is not an ISO 8601 date such as 2012-05-16T09:00:00-08:00; correct it"
             ) from error

@@ -72,7 +72,8 @@ def read_truth(options: ScoreOptions, *, empty: bool = False) -> Truth:
     group, asked = options.group or GROUP, (options.id, options.label)
     table = table_of(source.content, text=(ID, LABEL, *asked, group, *options.slice), name="truth")
     ids_in, labels_in = name_columns(table, source, options)
-    _need(table, source, (ids_in, labels_in, *((options.group,) if options.group else ()), *options.slice))
+    needed = (ids_in, labels_in, *((options.group,) if options.group else ()), *options.slice)
+    _need(table, source, needed, fitted=not options.predictions)
     if not table.num_rows and not empty:
         raise InputError(f"{source.where}: no rows: expected at least one row with {ids_in} and {labels_in}")
     ids = _filled(table, source, ids_in, ids_in)
@@ -184,13 +185,15 @@ def sets_of(labels: pa.Array) -> LabelSets:
     return LabelSets(members, items.classes)
 
 
-def _need(table: pa.Table, source: Source, names: Sequence[str]) -> None:
-    """Refuse a table that lacks columns, and say how others are named."""
+def _need(table: pa.Table, source: Source, names: Sequence[str], *, fitted: bool = False) -> None:
+    """Refuse a table that lacks columns, and say how others are named; where systems are ``fitted``, they cannot be."""
     try:
         need_columns(table, source.where, names)
     except InputError as error:
         if not {ID, LABEL} & (set(names) - set(table.column_names)):
             raise
+        if fitted:
+            raise InputError(f"{error}; add them, or rename the columns that are meant") from None
         raise InputError(
             f"{error}; name other columns with --id and --label, or give truth and predictions that are columns of one "
             "table with --table"
@@ -211,7 +214,9 @@ def _filled(table: pa.Table, source: Source, name: str, ids_in: str) -> pa.Array
         what = "data rows" if by_row else "ids"
         given = source.name == "truth" or name == ids_in
         wanted = "fill in every row" if given else "fill in every row, or choose --missing wrong or --missing skip"
-        raise InputError(f"{source.where}: empty {name!r} for {what} {some(shown, len(rows))}; {wanted}")
+        # Rows without ids come from columns that the user named otherwise: the system is what they know.
+        cells = f"label of {source.name!r}" if source.by_row and name == LABEL else repr(name)
+        raise InputError(f"{source.where}: empty {cells} for {what} {some(shown, len(rows))}; {wanted}")
     return column
 
 

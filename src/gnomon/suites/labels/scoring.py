@@ -26,6 +26,7 @@ from gnomon.intake.groups import offer_group
 from gnomon.intake.labelled import settle
 from gnomon.intake.shards import is_folder, refuse_folders
 from gnomon.intake.sources import Source, systems
+from gnomon.intake.text import check_spelling
 from gnomon.intake.unread import note, reading_for
 from gnomon.measures import classification, multilabel
 from gnomon.measures.averaging import ClassSet, ZeroDivision
@@ -296,6 +297,8 @@ def _class_findings(
         labels = files.read_truth(options).labels
         known = files.sets_of(labels).classes if pa.types.is_list(labels.type) else files.codes_of(labels).classes
         unknown = [label for label in unknown if label not in known]
+    if not fitted:
+        check_spelling(true, predicted, where)
     if unknown:
         remedy = (
             "answer with labels of the training rows" if fitted else "check spelling and number formats of both files"

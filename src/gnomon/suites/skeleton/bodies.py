@@ -189,10 +189,8 @@ def find_root(text: str, joints: JointSet) -> tuple[int, ...]:
     ]
     if not 1 <= len(parts) <= 2 or not all(0 <= place < len(joints) for place in found):
         numbered = joints.names == tuple(map(str, range(len(joints))))
-        named = "" if numbered else f", or a name: {some(joints.names, show=24)}"
-        raise InputError(
-            f"--pelvis-index {text!r}: expected a joint from 0 to {len(joints) - 1}, or two of them as A,B{named}"
-        )
+        named = "; --joints gives joints their names" if numbered else f", or a name: {some(joints.names, show=24)}"
+        raise InputError(f"--root {text!r}: expected a joint from 0 to {len(joints) - 1}, or two of them as A,B{named}")
     return tuple(found)
 
 

@@ -116,6 +116,7 @@ def _is_one_system(item: Mapping[Any, Any], truth: Any) -> bool:
 
 def read_pair(truth: Any, prediction: Any, options: ScoreOptions) -> tuple[Source, dict[str, Any]]:
     """Read both sides of one system; return it, and plain facts of how rows were aligned and what was read."""
+    _check_keys(truth, prediction, options)
     true = read_side(truth, "truth", options.key, mask=options.mask)
     key = options.pred_key or options.key
     predicted = read_side(prediction, "predictions", key, fallback=not options.pred_key)
@@ -133,6 +134,16 @@ def read_pair(truth: Any, prediction: Any, options: ScoreOptions) -> tuple[Sourc
     pelvis = find_root(options.pelvis_index, body)
     source = Source(file, found, body.names, pelvis, body.bones, tuple(approximate), tuple(left_out))
     return source, facts
+
+
+def _check_keys(truth: Any, prediction: Any, options: ScoreOptions) -> None:
+    """Refuse one array of one file as both sides, unless ``--pred-key`` insists: every error would be 0."""
+    paths = [os.path.realpath(side) for side in (truth, prediction) if isinstance(side, (str, os.PathLike))]
+    if len(paths) == 2 and paths[0] == paths[1] and options.key not in ("", "*") and not options.pred_key:
+        raise InputError(
+            f"{shown(os.fspath(truth))}: truth and predictions are both the array {options.key!r} of this file; name "
+            "that of the predictions with --pred-key"
+        )
 
 
 def read_side(source: Any, name: str, key: str, *, mask: Any = None, fallback: bool = False) -> Side:
