@@ -16,7 +16,14 @@ from acceptance.support import ROOT, Promise
 
 BASE = {"numpy", "scipy", "numba", "pyarrow", "msgspec", "click", "rich"}
 """What a base install asks for."""
-WRITERS = {"pympi": "ELAN", "praatio": "Praat TextGrid", "bvhio": "BVH", "openpyxl": "Excel", "pandas": "csv, parquet"}
+WRITERS = {
+    "pyannote": "RTTM",
+    "pympi": "ELAN",
+    "praatio": "Praat TextGrid",
+    "bvhio": "BVH",
+    "openpyxl": "Excel",
+    "pandas": "csv, parquet",
+}
 """Libraries that write files of a format, for tests."""
 HEAVY = ("numpy", "numba", "scipy", "torch", "pandas", "polars", "altair", "openpyxl")
 HELP_S = 1.0

@@ -1,4 +1,4 @@
-"""RTTM, by hand after the definition of NIST. Expected values are read off the texts."""
+"""RTTM, by hand after the definition of NIST, and as pyannote.core writes it. Expected values are those written."""
 
 import pytest
 
@@ -37,3 +37,15 @@ def test_another_line_is_named_by_its_number(tmp_path, line):
     (tmp_path / "a.rttm").write_text(f"{TEXT}{line}\n")
     with pytest.raises(InputError, match=r"a.rttm: line 7: expected the ten fields of RTTM"):
         read_rttm(tmp_path / "a.rttm", DEFAULT)
+
+
+def test_a_file_that_pyannote_wrote(tmp_path):
+    core = pytest.importorskip("pyannote.core")
+    talk = core.Annotation(uri="talk")
+    talk[core.Segment(0.5, 2.25)] = "anna"
+    talk[core.Segment(3, 4.5)] = "ben"
+    (tmp_path / "talk.rttm").write_text(talk.to_rttm())
+    table, _ = read_rttm(tmp_path / "talk.rttm", DEFAULT)
+    rows = zip(*(map(float, table[name].to_pylist()) for name in ("start", "duration")), table["label"].to_pylist())
+    assert list(rows) == [(0.5, 1.75, "anna"), (3.0, 1.5, "ben")]
+    assert set(table["recording"].to_pylist()) == {"talk"}
