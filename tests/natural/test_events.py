@@ -416,6 +416,10 @@ def shifted(events, by=0.0, times=1.0):
 
 LONG = {name: [(60 * a, 60 * b, label) for a, b, label in own] for name, own in plain(TRUTH).items()}
 ERRORS = {
+    "labels in another case": (
+        {"truth": [(0, 4, "Walk"), (6, 9, "Sit")], "predictions": [(0, 4, "walk"), (6, 9, "sit")]},
+        "'sit' is 'Sit' in another spelling; write labels alike on both sides",
+    ),
     "a duration before the last event": (
         {"truth": {"a": [(0, 4, "x"), (6, 9, "x")]}, "predictions": [(0, 4, "x")], "duration": 5},
         "a true event of 'a' starts at 6 s, but --duration ends the recording at 5 s",

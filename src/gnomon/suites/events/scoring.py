@@ -29,6 +29,7 @@ from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_s
 from gnomon.intake import shards
 from gnomon.intake.shards import is_folder
 from gnomon.intake.sources import named
+from gnomon.intake.text import check_spelling
 from gnomon.intake.unread import reading_for
 from gnomon.runs import parts
 from gnomon.runs.parts import Part
@@ -265,6 +266,8 @@ def _make_evaluations(
     edges = ledgers.pop(summaries.EDGES, None)
     for variant in opt.list_variants(options.variant):
         pooled = variant == "published"
+        if not pooled:
+            check_spelling(facts["true"], facts["returned"], system.where)
         yield Evaluation(
             protocol=_make_protocol(facts, variant, part.roster.level, options),
             suite="events",
