@@ -12,13 +12,13 @@ import base64
 import inspect
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError
 
-CLASS, PARAMETERS = "class", "parameters"
+CLASS, PARAMETERS, ITEMS = "class", "parameters", "items"
 NAME = f"{__name__}:Estimator"
 
 
@@ -40,18 +40,18 @@ def describe_estimator(value: Any) -> dict[str, Any]:
         for name, item in value.get_params(deep=False).items()
         if not _is_default(item, defaults.get(name, inspect.Parameter.empty))
     }
-    return {CLASS: f"{_public_module(kind)}:{kind.__qualname__}", PARAMETERS: given}
+    return {CLASS: name_class(kind), PARAMETERS: given}
 
 
-def _public_module(kind: type) -> str:
-    """Return the module from which users import a class: of a private one, the package that offers the same class."""
+def name_class(kind: type) -> str:
+    """Return a class by name, as ``module:Class``: of a private module, the package that offers the same class."""
     module = kind.__module__
     while any(part.startswith("_") and not part.startswith("__") for part in module.split(".")):
         parent = module.rpartition(".")[0]
         if getattr(sys.modules.get(parent), kind.__qualname__, None) is not kind:
-            return kind.__module__
+            return f"{kind.__module__}:{kind.__qualname__}"
         module = parent
-    return module
+    return f"{module}:{kind.__qualname__}"
 
 
 def name_estimator(record: Mapping[str, Any]) -> str:
@@ -96,7 +96,8 @@ class Estimator:
             if isinstance(value, Mapping) and CLASS in value:
                 found[value[CLASS]] = source_identity(value[CLASS], _find(value[CLASS]))
                 visit(list(value[PARAMETERS].values()))
-            for item in value if isinstance(value, list) else ():
+            inner = value[ITEMS].values() if isinstance(value, Mapping) and ITEMS in value else value
+            for item in inner if not isinstance(inner, (str, Mapping)) and isinstance(inner, Iterable) else ():
                 visit(item)
 
         visit(_read_recipe(recipe))
@@ -110,6 +111,8 @@ def _read_recipe(recipe: str) -> Any:
 def _make(value: Any) -> Any:
     if isinstance(value, list):
         return [_make(item) for item in value]
+    if isinstance(value, Mapping) and ITEMS in value:
+        return {key: _make(item) for key, item in value[ITEMS].items()}
     if isinstance(value, Mapping):
         return _find(value[CLASS])(**{name: _make(item) for name, item in value[PARAMETERS].items()})
     return value
@@ -126,6 +129,8 @@ def _describe(value: Any, where: str) -> Any:
         return describe_estimator(value)
     if isinstance(value, (list, tuple)):
         return [_describe(item, where) for item in value]
+    if isinstance(value, Mapping) and all(isinstance(key, str) for key in value):
+        return {ITEMS: {key: _describe(item, where) for key, item in value.items()}}
     item = value.item() if callable(getattr(value, "item", None)) and not getattr(value, "shape", ()) else value
     if item is None or isinstance(item, (bool, int, float, str)):
         return item

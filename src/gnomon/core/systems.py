@@ -19,7 +19,7 @@ from typing import Any
 
 from gnomon.core.errors import InputError, some
 from gnomon.core.estimators import NAME as ESTIMATOR
-from gnomon.core.estimators import Estimator, describe_estimator, is_estimator, name_estimator, write_recipe
+from gnomon.core.estimators import Estimator, describe_estimator, is_estimator, name_class, name_estimator, write_recipe
 from gnomon.core.loading import find_maker, is_foreign, made_by, source_identity
 from gnomon.core.options import split_words
 
@@ -118,7 +118,9 @@ def split(items: Iterable[Any]) -> list[Spec]:
             found += map(parse, split_words([item]))
         elif isinstance(item, Mapping):
             found += [replace(spec, alias=str(name)) for name, own in item.items() for spec in split([own])]
-        elif is_estimator(item) and not isinstance(item, type):
+        elif isinstance(item, type) and is_estimator(item):
+            found.append(Spec(name_class(item)))
+        elif is_estimator(item):
             found.append(_estimator(item))
         else:
             raise InputError(

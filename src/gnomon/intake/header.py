@@ -21,6 +21,10 @@ SEPARATORS = {";": "semicolons", "|": "bars", "\t": "tabs", ",": "commas"}
 """What tables are separated by elsewhere, or here under another name of the file."""
 
 
+INDEX = "index"
+"""What a first column without a name is called."""
+
+
 def separated(names: Sequence[str], wanted: Collection[str] = ()) -> str:
     """Say by what a table seems to be separated, and what to do, where its only column is named like several.
 
@@ -63,6 +67,8 @@ def read_header(stream: Stream, delimiter: str, limits: Limits) -> list[str]:
             )
         size = len(data)
     names, used = found
+    if len(names) > 1 and not names[0] and INDEX not in names and all(names[1:]):
+        names[0] = INDEX  # what data frames write before the first column unless told not to
     stream.push(data[used:])
     _check_names(names, stream.path, limits)
     return names

@@ -3,14 +3,17 @@
 - files, or tables in memory: ``id, label`` on both sides, by whatever names (``--id``, ``--label``);
 - one wide table with everything in columns (``--table``, :mod:`gnomon.intake.wide`);
 - labels alone, in memory: a list, a series, an array or a tensor, one label per row, on both sides in the same order;
+- array files (``.npy``) of such labels;
 - scores by class beside labels, or instead of them: columns, or an array ``(n, classes)`` with ``classes``;
 - groups as a column, as an array with one value per row, as a mapping by id, or as a table with id and group.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -18,8 +21,9 @@ import pyarrow as pa
 from gnomon.core.errors import InputError, some
 from gnomon.intake.groups import GROUP, find_groups, is_given, is_group_table
 from gnomon.intake.memory import is_column, is_frame, table_of, to_column, to_numpy
+from gnomon.intake.npy import read_npy
 from gnomon.intake.shards import is_folder
-from gnomon.intake.sources import Source, check_names
+from gnomon.intake.sources import Source, check_names, named
 from gnomon.intake.wide import ID, LABEL, Roles, name_systems, number_rows, score_columns, split_wide
 
 Options = TypeVar("Options")
@@ -35,9 +39,33 @@ def settle(options: Options, *, kept: Sequence[str] = (), text: Sequence[str] = 
     read as text where it has them.
     """
     settled: Any = options
+    settled = replace(settled, **_load_arrays(settled))
     settled = replace(settled, **_settle(settled, kept, text))
     whole: Options = replace(settled, **_settle_group(settled))
     return whole
+
+
+def _load_arrays(options: Any) -> dict[str, Any]:
+    """Read array files (``.npy``) where the truth is one: predictions and scores then are, too."""
+
+    def load(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {name: load(item) for name, item in value.items()}
+        return read_npy(Path(value)) if _is_npy(value) else value
+
+    if is_given(options.table) or not _is_npy(options.truth):
+        return {}
+    sides = {}
+    for side in ("predictions", "scores"):
+        given = [dict([named(item)]) if isinstance(item, str) else item for item in getattr(options, side)]
+        sides[side] = tuple(load(item) for item in given)
+    several = [name for item in sides["predictions"] if isinstance(item, Mapping) for name in item]
+    check_names(several) if several else None
+    return {"truth": load(options.truth), **sides}
+
+
+def _is_npy(value: Any) -> bool:
+    return isinstance(value, (str, os.PathLike)) and os.fspath(value).lower().endswith(".npy") and os.path.isfile(value)
 
 
 def _settle(options: Any, kept: Sequence[str], text: Sequence[str]) -> dict[str, Any]:
@@ -81,6 +109,8 @@ def _settle_labels(options: Any) -> dict[str, Any]:
     given: Any = options.classes
     classes = None if isinstance(given, str) else tuple(str(label) for label in _listed(given))
     labels, scores = _labels_by_system(options, len(truth)), _scores_by_system(options)
+    if classes is not None:  # an array of scores in the place of labels, with the names of its columns
+        scores |= {name: labels.pop(name) for name in list(labels) if len(getattr(labels[name], "shape", ())) == 2}
     if len(scores) == 1 and len(labels) == 1:
         scores = dict(zip(labels, scores.values(), strict=True))
     check_names([*labels, *(name for name in scores if name not in labels)])
@@ -102,7 +132,7 @@ def _settle_labels(options: Any) -> dict[str, Any]:
         "truth": Source("truth", {ID: ids, LABEL: truth}, by_row=True),
         "predictions": tuple(systems),
         "scores": (),
-        **({"classes": classes} if classes else {}),
+        **({"classes": "" if scores else classes} if classes else {}),
     }
 
 

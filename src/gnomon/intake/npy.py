@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+
+from gnomon.core.errors import InputError
+from gnomon.intake.faults import guarded, shown
 
 Array = npt.NDArray[Any]
 _MAGIC = b"\x93NUMPY"
@@ -89,6 +93,20 @@ def as_array(buffer: npt.NDArray[np.uint8], header: Header) -> Array:
     array = array if dtype.isnative else owner.view()
     array.setflags(write=False)
     return array
+
+
+def read_npy(path: Path) -> Array:
+    """Read an array file; what it declares is held against the size of the file."""
+    with guarded(path, "cannot be read as .npy"), path.open("rb") as file:
+        try:
+            header = read_header(file)
+            size = os.path.getsize(path) - header.length
+            declared = int(np.prod(header.shape, dtype=object)) * header.dtype.itemsize
+            if declared != size:
+                raise HeaderError(f"declares {declared:,} bytes of values, but holds {size:,}; save it again")
+            return as_array(np.frombuffer(file.read(size), np.uint8), header)
+        except HeaderError as error:
+            raise InputError(f"{shown(path)}: {error}") from error
 
 
 def _check_characters(codes: npt.NDArray[np.uint32]) -> None:

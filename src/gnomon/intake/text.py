@@ -93,6 +93,10 @@ def blank_to_null(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.if_else(filled, column, pa.nulls(len(column), column.type))
 
 
+EXACT = 2**53
+"""Whole numbers below this are exact as floats."""
+
+
 def check_spelling(true: Iterable[str], predicted: Iterable[str], where: str) -> None:
     """Refuse labels of which none is true, but would be if both sides were spelt alike: ``1.0`` and ``1``.
 
@@ -135,6 +139,10 @@ def _cast(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
 def _floats_as_text(column: pa.ChunkedArray, where: str) -> pa.ChunkedArray:
     known = column.cast(pa.float64()).filter(pc.is_finite(column.cast(pa.float64())))
     integral = known.filter(pc.equal(known, pc.floor(known)))
+    if len(integral) == len(known) < len(column) and len(known) and pc.max(pc.abs(known)).as_py() < EXACT:
+        # Whole numbers beside empty cells: data frames hold such a column of integers as floats.
+        whole = pc.if_else(pc.is_finite(column), column, pa.scalar(None, column.type))
+        return whole.cast(pa.int64()).cast(pa.string())
     if len(integral):
         raise InputError(
             f"{where}: labels are floats; store them as integers or text: got {integral[0].as_py()}, "

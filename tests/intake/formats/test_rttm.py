@@ -46,6 +46,7 @@ def test_a_file_that_pyannote_wrote(tmp_path):
     talk[core.Segment(3, 4.5)] = "ben"
     (tmp_path / "talk.rttm").write_text(talk.to_rttm())
     table, _ = read_rttm(tmp_path / "talk.rttm", DEFAULT)
-    rows = zip(*(map(float, table[name].to_pylist()) for name in ("start", "duration")), table["label"].to_pylist())
+    times = [list(map(float, table[name].to_pylist())) for name in ("start", "duration")]
+    rows = zip(*times, table["label"].to_pylist(), strict=True)
     assert list(rows) == [(0.5, 1.75, "anna"), (3.0, 1.5, "ben")]
     assert set(table["recording"].to_pylist()) == {"talk"}

@@ -33,7 +33,7 @@ from gnomon.intake.faults import guarded, shown
 from gnomon.intake.formats.bvh import is_bvh, read_bvh
 from gnomon.intake.limits import DEFAULT, check_file
 from gnomon.intake.memory import table_of, to_numpy
-from gnomon.intake.npy import HeaderError, as_array, read_header
+from gnomon.intake.npy import read_npy
 from gnomon.intake.unread import Watched, note
 
 EVERY = "*"
@@ -172,7 +172,7 @@ def _read_file(path: Path, key: str, mask: str) -> Joints:
         return Joints(where, found.joints, names=found.names, parents=found.parents, fps=found.fps)
     if suffix == ".npy":
         _check_kind(path, head, b"\x93NUMPY", "a NumPy array (.npy)")
-        return Joints(where, check_shape(_read_npy(path), where))
+        return Joints(where, check_shape(read_npy(path), where))
     if suffix == ".npz":
         _check_kind(path, head, b"PK", "a NumPy archive (.npz)")
         return _of_fields(read_npz(path), where, key, mask, path)
@@ -191,20 +191,6 @@ def _check_kind(path: Path, head: bytes, start: bytes, what: str) -> None:
         return
     known = next((kind for begin, kind in _KNOWN.items() if head.startswith(begin)), "")
     raise InputError(f"{shown(path)}: not {what}{f': this is {known}' if known else ''}; name it by what it holds")
-
-
-def _read_npy(path: Path) -> Array:
-    """Read one array; what it declares is held against the size of the file."""
-    with guarded(path, "cannot be read as .npy"), path.open("rb") as file:
-        try:
-            header = read_header(file)
-            size = os.path.getsize(path) - header.length
-            declared = int(np.prod(header.shape, dtype=object)) * header.dtype.itemsize
-            if declared != size:
-                raise HeaderError(f"declares {declared:,} bytes of values, but holds {size:,}; save it again")
-            return as_array(np.frombuffer(file.read(size), np.uint8), header)
-        except HeaderError as error:
-            raise InputError(f"{shown(path)}: {error}") from error
 
 
 def _of_json(value: Any, where: str, key: str, mask: str, path: Path) -> Joints:

@@ -29,6 +29,7 @@ from gnomon.engine.scoring import TRUTH, Chunk, Partials, Scorer, System, pair_s
 from gnomon.intake import shards
 from gnomon.intake.sources import Source, systems
 from gnomon.intake.tables import SUFFIXES
+from gnomon.intake.text import check_spelling
 from gnomon.intake.texts import natural_ranks
 from gnomon.intake.unread import note, reading_for
 from gnomon.measures.classification import tally_cases
@@ -125,6 +126,8 @@ def finish(partials: Partials, options: ScoreOptions) -> list[Evaluation]:
         asked |= {(metric, name) for metric in {metric for metric, _ in asked} for name in options.main}
     tasks = [task for task in tasks if family(task.metric, [task.dataset], "native") in part.tallies]
     windows, scored = sum(facts["windows"] for facts in every.values()), sum(map(len, tasks))
+    for task in tasks:
+        check_spelling(task.truth, filter(None, task.answers), f"{where}: {task.metric} {task.dataset}")
     lost = sum(task.answers.get("", 0) for task in tasks)
     if scored == lost:
         raise InputError(f"{where}: no window of the truth has a prediction: nothing can be scored")

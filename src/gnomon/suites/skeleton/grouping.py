@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from gnomon.core.errors import InputError, some
 from gnomon.intake.faults import shown
 from gnomon.intake.groups import find_groups, is_given
+from gnomon.intake.memory import is_column, to_column
 from gnomon.suites.skeleton.options import ScoreOptions
-from gnomon.suites.skeleton.sequences import LEVELS, Sequences
+from gnomon.suites.skeleton.sequences import ALL, LEVELS, Named, Sequences
 
 SUBJECT, SEQUENCE, OWN = "subject", "sequence", "group"
 
@@ -50,6 +54,15 @@ def regroup(found: Sequences, group: Any) -> Sequences:
         raise InputError(
             f"--group {shown(group, 80)!r}: expected subject, sequence, or the path of a table; no such file"
         )
+    if names == [ALL] and is_column(group) and len(group) == len(found.codes) > 1:
+        return _cut_by_group([str(value) for value in to_column(group, "groups").to_pylist()], found)
     rows = [names[code] for code in found.codes.tolist()]
     groups = find_groups(group, names, keys=(SEQUENCE,), thing=SEQUENCE, rows=rows).of
     return replace(found, named=tuple(named._replace(subject=groups[named.sequence]) for named in found.named))
+
+
+def _cut_by_group(values: Sequence[str], found: Sequences) -> Sequences:
+    """Return samples without ids as one sequence for every group, called by it."""
+    known: dict[str, int] = {}
+    codes = np.array([known.setdefault(value, len(known)) for value in values], dtype=np.int64)
+    return Sequences(codes, found.frames, tuple(Named(name, name) for name in known))
