@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gnomon.core import options as opt
 from gnomon.core import registry
 from gnomon.core.errors import InputError
+from gnomon.core.stdout import divert_prints
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Table, View
 from gnomon.result import Result
@@ -86,11 +86,13 @@ def run(suite: str, **options: Any) -> Result:
     return perform(suite, "run", options).require_scored()
 
 
+@divert_prints()
 def perform(suite: str, verb: str, given: Mapping[str, Any], stream: IO[str] | None = None) -> Result:
     """Do a verb of a suite that ends in scores, and publish its runs where asked; progress goes to ``stream``."""
     return present(*runs_of_verb(suite, verb, given, stream))
 
 
+@divert_prints()
 def runs_of_verb(
     suite: str,
     verb: str,
@@ -120,9 +122,7 @@ def runs_of_verb(
         usable(Path(options.out))
     metrics = load_metrics(options.metrics)
     options = remote.resolved(options, stream)
-    # What a user's classes print while work is planned and put together must not mix with a result.
-    quiet = contextlib.redirect_stdout(sys.stderr)
-    with remote.named(), quiet, unread.collecting() as notes, _scratch(options) as options:
+    with remote.named(), unread.collecting() as notes, _scratch(options) as options:
         handed = action.load()(options)
         declared = handed.measures if isinstance(handed, Job) else _all_measures(handed)
         check_metrics(metrics, declared, PLANNED)
@@ -211,6 +211,7 @@ def _compared(first: Table | View, runs: Sequence[Run]) -> list[Table | View]:
         return [replace(first, notes=(*first.notes, f"no paired comparison: {error}"))]
 
 
+@divert_prints()
 def compare(
     *runs: Any,
     metrics: Any = (),
@@ -362,6 +363,7 @@ def verify(*runs: str | os.PathLike[str]) -> list[Check]:
     return [replace(check, run=os.fspath(folder)) for folder in folders for check in verify_run(folder)]
 
 
+@divert_prints()
 def load(*runs: Any, metrics: Any = ()) -> Result:
     """Read runs back (run directories, or folders of runs) and make their tables; ``metrics`` chooses their columns."""
     from gnomon.runs.run import raise_as_damage

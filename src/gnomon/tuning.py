@@ -20,6 +20,7 @@ from gnomon.core import options as opt
 from gnomon.core.errors import InputError, some
 from gnomon.core.metric_choice import split_names
 from gnomon.core.partition import TEST, VAL, shares
+from gnomon.core.stdout import divert_prints
 from gnomon.core.suite import Suite, Tuning, load
 from gnomon.core.systems import Spec, Value, checked, split
 from gnomon.core.table import Table, View
@@ -113,6 +114,7 @@ def ablate(suite: str, *, without: str | Sequence[str], **options: Any) -> Resul
     return perform_ablation(suite, options, switches).require_scored()
 
 
+@divert_prints()
 def perform_search(
     suite: str,
     given: Mapping[str, Any],
@@ -220,6 +222,7 @@ def _unseen(subject: Subject) -> dict[str, int]:
     return {"exhibits": 0} if able and "exhibits" not in subject.given else {}
 
 
+@divert_prints()
 def perform_ablation(
     suite: str, given: Mapping[str, Any], without: Sequence[str], stream: IO[str] | None = None
 ) -> Result:

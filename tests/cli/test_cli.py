@@ -119,6 +119,8 @@ def test_without_arguments_the_help_is_printed_as_it_is(capsys, words):
         (("score", "skeleton", "--predictions", "p.npz"), "or --pred-file FILE, which holds both sides and cameras"),
         (("run", "events", "--truth", "t.json"), "No such option '--truth': truth files are given without an option"),
         (("run", "labels", "--predictions", "p.csv"), "'gnomon score' scores predictions made elsewhere"),
+        (("compare", "runs", "--measure", "f1"), "No such option '--measure': it is --metrics. (see 'gnomon compare"),
+        (("search", "labels", "--metric", "f1"), "No such option '--metric': it is --metrics. (see 'gnomon search"),
         (("run", "skeleton", "--arms", "2"), "No such option '--arms'. (see 'gnomon run skeleton --help')"),
         (
             ("data", "chek"),

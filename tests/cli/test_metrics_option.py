@@ -64,6 +64,12 @@ class Broken(ClassCounts):
         return Scored.ratio(totals["colour"], totals["n"])
 
 
+class Loud(ClassCounts):
+    def score(self, totals, frozen=None):
+        print("loud")
+        return Scored.ratio(totals["tp"].sum(axis=-1), totals["n"])
+
+
 class Nan(ClassCounts):
     def score(self, totals, frozen=None):
         return Scored(np.full(totals["n"].shape, np.nan), np.ones(totals["n"].shape, dtype=bool))
@@ -239,6 +245,23 @@ def test_an_own_metric_in_json_compare_and_list(folder, tmp_path, capsys):
     row = json.loads(out)["tables"][0]["rows"][0]
     good, fair = (metrics.matthews_corrcoef(truth["label"], systems[name]["label"]) for name in ("good", "fair"))
     assert (row["measure"]["value"], row["difference"]["value"]) == ("mcc", pytest.approx(good - fair, abs=1e-12))
+
+
+@pytest.mark.parametrize("verb", ["score", "compare", "report"])
+def test_what_an_own_metric_prints_does_not_mix_with_machine_output(folder, tmp_path, capsys, verb):
+    truth, systems = drawn()
+    paths = {name: tmp_path / f"{name}.csv" for name in ("truth", "good")}
+    for path, table in zip(paths.values(), (truth, systems["good"]), strict=True):
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([table, *zip(*table.values(), strict=True)])
+    given = {
+        "score": ("labels", "--truth", paths["truth"], "--predictions", paths["good"], "--out", "none"),
+        "compare": (folder / "runs",),
+        "report": (folder / "runs",),
+    }[verb]
+    code, out, err = call(capsys, verb, *given, "--metrics", f"{folder}/mcc.py:Loud", "--json")
+    assert (code, "loud" in err) == (0, True)
+    assert json.loads(out)["tables"]
 
 
 def test_parameters_of_an_own_metric(folder):

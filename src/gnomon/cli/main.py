@@ -32,6 +32,9 @@ VERBS = {
     "completion": "print the script that completes commands in your shell",
 }
 
+RENAMED = {"--measure": "--metrics", "--measures": "--metrics", "--metric": "--metrics"}
+"""Options that had another name before, and what they are called now."""
+
 
 class Unread(Exception):
     """Nobody reads on what is printed."""
@@ -145,13 +148,21 @@ def _main(given: list[str]) -> NoReturn:
 def _usage(error: click.UsageError) -> str:
     path = error.ctx.command_path if error.ctx else "gnomon"
     message = error.format_message()
-    if isinstance(error, click.NoSuchOption) and error.possibilities:
+    if isinstance(error, click.NoSuchOption) and _renamed(error):
+        message = f"{error.message.rstrip('.')}: it is {_renamed(error)}."
+    elif isinstance(error, click.NoSuchOption) and error.possibilities:
         import difflib
 
         words = {name.lstrip("-"): name for name in error.possibilities}  # the dashes are no likeness
         near = difflib.get_close_matches(error.option_name.lstrip("-"), words, 1)
         message = f"{error.message} Did you mean {words[near[0]]!r}?" if near else error.message
     return f"{message} (see '{path} --help')"
+
+
+def _renamed(error: click.NoSuchOption) -> str:
+    """Return what an option is called that had another name before, where the command has it; else nothing."""
+    now = RENAMED.get(error.option_name, "")
+    return now if error.ctx and any(now in parameter.opts for parameter in error.ctx.command.params) else ""
 
 
 def _fail(message: str, code: int) -> NoReturn:

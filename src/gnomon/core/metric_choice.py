@@ -48,15 +48,17 @@ class Choice:
 def split_names(given: Any) -> list[Any]:
     """Return the single metrics of an option that may be repeated and may hold several, separated by commas.
 
-    A comma inside brackets belongs to a name.
+    A comma inside brackets or parentheses belongs to a name.
 
     >>> split_names(["macro_f1, f1[sit, down]", "kappa"])
     ['macro_f1', 'f1[sit, down]', 'kappa']
+    >>> split_names("F1(average='macro', classes='union'),kappa")
+    ["F1(average='macro', classes='union')", 'kappa']
     """
     items = [given] if isinstance(given, (str, Measure, type, Own)) else list(given or ())
     found: list[Any] = []
     for item in items:
-        texts = re.split(r",(?![^\[]*\])", item) if isinstance(item, str) else [item]
+        texts = re.split(r",(?![^\[]*\])(?![^(]*\))", item) if isinstance(item, str) else [item]
         found += [text.strip() if isinstance(text, str) else text for text in texts]
     return [item for item in found if item != ""]
 

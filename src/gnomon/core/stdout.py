@@ -52,6 +52,13 @@ def reserve_stdout(*, restore: bool) -> Iterator[None]:
         os.close(held)
 
 
+@contextlib.contextmanager
+def divert_prints() -> Iterator[None]:
+    """Let what a user's systems and metrics print inside the block go to standard error; also a decorator."""
+    with contextlib.redirect_stdout(sys.stderr):
+        yield
+
+
 def _descriptor(stream: TextIO) -> int | None:
     try:
         return stream.fileno()

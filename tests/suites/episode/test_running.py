@@ -63,6 +63,12 @@ def test_systems_that_answer_none_of_the_tasks_are_refused(episodes, tmp_path):
         run(episodes, tmp_path, systems="persistence", tasks="timeline_action")
 
 
+def test_names_of_metrics_are_checked_before_work(episodes, tmp_path):
+    with pytest.raises(InputError, match="no measure 'beauty' in a run with these options"):
+        run(episodes, tmp_path, metrics="beauty")
+    assert not (tmp_path / "store").exists()
+
+
 def test_words_may_be_repeated_and_hold_several():
     assert running.words(["a, b", "c", "a"]) == ("a", "b", "c")
 

@@ -270,6 +270,8 @@ def test_a_cell_that_fails_leaves_a_partial_run(root, tmp_path):
         ({"test": "motionsense"}, "'motionsense' not found"),
         ({"train": "first", "test": "first"}, "trained on and tested on"),
         ({"tasks": "zs"}, "no task 'zs'"),
+        ({"metrics": "zs-open,accuracy"}, "--metrics: 'zs-open' is a task: give --tasks zs-open"),
+        ({"metrics": "beauty"}, "no measure 'beauty' in a run with these options"),
         ({"systems": ","}, "no system given"),
         ({"systems": "majority@x=1"}, "no parameter 'x'"),
     ],

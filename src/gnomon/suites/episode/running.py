@@ -34,6 +34,7 @@ from gnomon.suites.episode.evaluation import About, assemble, tally_whole
 from gnomon.suites.episode.features import blocks
 from gnomon.suites.episode.features.stored import Features
 from gnomon.suites.episode.ground import Ground, outlines
+from gnomon.suites.episode.measured import measures
 from gnomon.suites.episode.options import TRIVIAL as TRIVIAL_NAMES
 from gnomon.suites.episode.options import RunOptions, SplitOptions
 from gnomon.suites.episode.plausible import check_imu_order, check_plausible
@@ -86,7 +87,7 @@ def run(options: RunOptions) -> Job:
             f"--systems {','.join(work.systems)}: answers none of the tasks {', '.join(work.tasks)}; give one that it "
             f"answers ({', '.join(answered)}), or another system"
         )
-    return Job(Plan(planned.values()), lambda outcome: _assemble(outcome, work, nodes, planned))
+    return Job(Plan(planned.values()), lambda outcome: _assemble(outcome, work, nodes, planned), measures(work.tasks))
 
 
 def words(given: Sequence[str]) -> tuple[str, ...]:

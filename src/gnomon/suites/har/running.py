@@ -19,6 +19,7 @@ import pyarrow as pa
 from gnomon.core import options as opt
 from gnomon.core.canonical import fingerprint
 from gnomon.core.errors import InputError, some
+from gnomon.core.metric_choice import split_names
 from gnomon.core.protocol import Protocol
 from gnomon.core.systems import Spec
 from gnomon.core.systems import split as listed
@@ -119,7 +120,8 @@ def run(options: RunOptions) -> Job:
         for metric in work.metrics
         for fold in range(work.folds(variant) if metric in RATES else 1)
     )
-    return Job(Plan(planned), lambda outcome: _assemble(outcome, work, nodes))
+    measures = rules.measures(work.metrics, work.main, work.apart)
+    return Job(Plan(planned), lambda outcome: _assemble(outcome, work, nodes), measures)
 
 
 def _resolved(options: RunOptions) -> Work:
@@ -129,6 +131,7 @@ def _resolved(options: RunOptions) -> Work:
     unknown = [metric for metric in metrics if metric not in METRICS]
     if unknown or not metrics:
         raise InputError(f"--tasks: no task {some(unknown)}; there are {', '.join(METRICS)}")
+    _refuse_tasks_as_metrics(options)
     supervised = any(metric in RATES for metric in metrics)
     if options.folds and (options.variant == "published" or not supervised):
         why = "the published split is one of windows" if supervised else "no supervised task was asked for"
@@ -142,6 +145,13 @@ def _resolved(options: RunOptions) -> Work:
     turns = options.seeds or rules.PROFILES[options.profile].seeds
     ordered = tuple(metric for metric in METRICS if metric in metrics)
     return Work(options, specs, ordered, sides, tuple(test), turns, dropped)
+
+
+def _refuse_tasks_as_metrics(options: RunOptions) -> None:
+    """Say how tasks are given, where they stand under ``--metrics``."""
+    tasks = [name for name in split_names(options.metrics) if name in METRICS]
+    if tasks:
+        raise InputError(f"--metrics: {some(tasks)} is a task: give --tasks {','.join(tasks)}")
 
 
 def _weighted(specs: Sequence[Spec], weights: Sequence[str]) -> list[Spec]:
