@@ -77,7 +77,7 @@ BAD_CSV = [
     ("header not UTF-8", b"\xff,b\n1,2\n", "row 1: the name of column 1 is not UTF-8"),
     ("UTF-16", "a,b\n1,2\n".encode("utf-16"), "UTF-16"),
     ("duplicate", b"a,b, a\n1,2,3\n", "duplicate column 'a'"),
-    ("unnamed", b",a\n0,1\n", "column 1 has no name"),
+    ("unnamed", b"a,,b\n0,1,2\n", "column 2 has no name"),
     ("numbers for names", b"0.5,1\n0.5,2\n", "no header row"),
     ("only blank lines", b"\n\n", "no header row"),
     ("empty", b"", "the file is empty"),

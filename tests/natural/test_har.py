@@ -78,3 +78,9 @@ def test_a_table_without_subjects_says_how_they_are_given(data):
     table = {"user": data["subject"], "y_true": data["y_true"], "y_pred": data["y_pred"]}
     with pytest.raises(InputError, match=r"give groups, or --group COLUMN; 'user' looks like it"):
         gnomon.score("har", "y_true", {"A": "y_pred"}, table=table)
+
+
+def test_labels_in_another_spelling_are_refused(data):
+    upper = np.char.upper(data["y_pred"])
+    with pytest.raises(InputError, match="'RUNNING' is 'running' in another spelling"):
+        gnomon.score("har", data["y_true"], {"A": upper}, groups=data["subject"])

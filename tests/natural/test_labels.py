@@ -233,6 +233,33 @@ def test_commands_give_the_numbers_of_the_long_way_round(name, folder, long_way,
         assert values == {metric: value for metric, (value, *_) in long_way[run["system"]].items()}
 
 
+def test_array_files(data, long_way, tmp_path):
+    for name, column in (("truth", "y_true"), ("a", "y_pred_modelA")):
+        np.save(tmp_path / f"{name}.npy", data[column])
+    np.save(tmp_path / "scores.npy", np.stack([data[f"p_modelA_{name}"] for name in CLASSES], axis=1))
+    found = gnomon.score("labels", tmp_path / "truth.npy", {"A": tmp_path / "a.npy"}, groups=data["subject"])
+    assert scores_of(found)["A"] == long_way["A"]
+    found = gnomon.score(
+        "labels", tmp_path / "truth.npy", {"A": tmp_path / "scores.npy"}, classes=CLASSES, groups=data["subject"]
+    )
+    assert scores_of(found)["A"] == long_way["A"]
+
+
+def test_a_table_that_a_data_frame_wrote_with_its_index(data, long_way, tmp_path):
+    frame("pandas", data).to_csv(tmp_path / "results.csv")
+    assert scores_of(wide(tmp_path / "results.csv")) == long_way
+
+
+def test_integers_beside_empty_cells(data):
+    """pandas holds such a column as floats; expected: the accuracy over the rows that are left, by NumPy."""
+    codes = as_codes(data)
+    table = frame("pandas", {"t": codes["y_true"], "p": codes["y_pred_modelA"]})
+    table["p"] = table["p"].astype("float64").where(table.index != 5)
+    found = gnomon.score("labels", "t", {"A": "p"}, table=table, groups="id", missing="skip")
+    kept = np.arange(ROWS) != 5
+    assert found["A", "accuracy"] == pytest.approx(np.mean(codes["y_true"][kept] == codes["y_pred_modelA"][kept]))
+
+
 def test_patterns_of_file_names_are_folders_of_shards(data, long_way, tmp_path):
     for name in ("truth", "a"):
         (tmp_path / name).mkdir()

@@ -125,5 +125,15 @@ def test_what_cannot_be_written_down_says_so(table):
 
     with pytest.raises(gnomon.InputError, match="'func' holds a ufunc, which cannot be written down"):
         gnomon.run("labels", truth=table, systems=make_pipeline(FunctionTransformer(np.abs), GaussianNB()), out="none")
-    with pytest.raises(gnomon.InputError, match="got the class LogisticRegression; give an instance"):
-        gnomon.run("labels", truth=table, systems=[LogisticRegression], out="none")
+
+
+def test_classes_and_searches_over_parameters(table):
+    """A grid of one value is the estimator with that value, fitted by itself."""
+    from sklearn.model_selection import GridSearchCV
+
+    found = gnomon.run("labels", truth=table, systems=[LogisticRegression], folds=4, out="none")
+    assert list(found.scores) == ["sklearn.linear_model:LogisticRegression"]
+    search = GridSearchCV(LogisticRegression(), {"C": [0.1]}, cv=2)
+    chosen = gnomon.run("labels", truth=table, systems={"search": search}, folds=4, out="none")
+    alone = gnomon.run("labels", truth=table, systems=LogisticRegression(C=0.1), folds=4, out="none")
+    assert [*chosen.scores.values()] == [*alone.scores.values()]

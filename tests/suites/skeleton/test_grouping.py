@@ -75,3 +75,9 @@ def test_ids_of_other_kinds(preset, text):
 def test_people_keep_what_their_sequence_says():
     found = find_labels(["S9_Eating_1 person 2"], preset="h36m")
     assert found.named[0] == ("S9_Eating_1 person 2", "S9", "Eating")
+
+
+def test_samples_without_ids_are_a_sequence_for_every_group():
+    found = regroup(find(None, 4), ["anna", "ben", "anna", "ben"])
+    assert found.codes.tolist() == [0, 1, 0, 1]
+    assert [(one.sequence, one.subject) for one in found.named] == [("anna", "anna"), ("ben", "ben")]
