@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 from gnomon.core import options as opt
 from gnomon.core import registry
 from gnomon.core.errors import InputError
+from gnomon.core.loading import limit_imports
 from gnomon.core.stdout import divert_prints
 from gnomon.core.suite import load as load_function
 from gnomon.core.table import Table, View
@@ -123,7 +124,8 @@ def runs_of_verb(
     metrics = load_metrics(options.metrics)
     options = remote.resolved(options, stream)
     with remote.named(), unread.collecting() as notes, _scratch(options) as options:
-        handed = action.load()(options)
+        with limit_imports(getattr(options, "timeout", 0.0)):
+            handed = action.load()(options)
         declared = handed.measures if isinstance(handed, Job) else _all_measures(handed)
         check_metrics(metrics, declared, PLANNED)
         recorded = purpose(choose(metrics, declared, PLANNED).metrics if declared else ()) if purpose else {}

@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from gnomon.core import loading
+from gnomon.core.errors import InputError
 from gnomon.engine.job import chosen
 from gnomon.engine.plan import Limits, Node, Plan
 from gnomon.suites.change.options import SimulateOptions
@@ -216,6 +218,13 @@ def test_a_module_whose_import_does_not_end_is_bad_input(recordings):
     done = subprocess.run(command, cwd=recordings, capture_output=True, text=True, check=False, timeout=100)
     assert done.returncode == 2
     assert "'waits.py:Sound': importing waits.py did not end within 3 s; move what waits" in done.stderr
+
+
+def test_the_look_at_a_module_is_shortened_by_the_time_limit_of_a_cell(monkeypatch, tmp_path):
+    (tmp_path / "waits.py").write_text("import time\ntime.sleep(600)\nclass X: pass\n")
+    monkeypatch.setattr(loading, "LEAST", 0.5)
+    with loading.limit_imports(0.1), pytest.raises(InputError, match=r"did not end within 0\.5 s"):
+        loading.find_class(f"{tmp_path / 'waits.py'}:X", (), "system", {})
 
 
 def test_the_time_limit_of_a_cell_covers_the_import_of_a_users_module(recordings):

@@ -15,10 +15,12 @@ import importlib
 import importlib.util
 import inspect
 import json
+import math
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -29,6 +31,9 @@ from gnomon.core.errors import InputError
 
 IMPORT_LIMIT = 120.0
 """Seconds within which a user's module has to be imported: torch takes 10 to 20 from a cold disk."""
+LEAST = 10.0
+"""Seconds that an import has in any case: a busy machine takes some of them to start Python."""
+_shorter_limit: ContextVar[float] = ContextVar("_shorter_limit", default=math.inf)
 
 
 def python_command(program: str, given: Mapping[str, Any]) -> list[str]:
@@ -109,6 +114,16 @@ def is_foreign(name: str, builtin: Container[str]) -> bool:
     return name not in builtin and not name.startswith("gnomon.") and not in_memory
 
 
+@contextlib.contextmanager
+def limit_imports(seconds: float) -> Iterator[None]:
+    """Give users' modules at most so many seconds to be imported, and at least :data:`LEAST`; 0 is the usual limit."""
+    token = _shorter_limit.set(max(seconds, LEAST) if seconds > 0 else math.inf)
+    try:
+        yield
+    finally:
+        _shorter_limit.reset(token)
+
+
 def trust_imports() -> None:
     """Import without a look at what it does to the process: for worker processes, whose end ends nothing else."""
     _trusting.append(True)
@@ -120,6 +135,7 @@ def _check_survived(name: str, where: str, what: str) -> None:
     if _trusting or where in sys.modules or where.startswith("gnomon."):
         return
     given = {"path": path_of_python(), "name": name, "what": what}
+    limit = min(IMPORT_LIMIT, _shorter_limit.get())
     try:
         done = subprocess.run(  # noqa: S603 - this Python
             python_command(_PROBE, given),
@@ -127,11 +143,11 @@ def _check_survived(name: str, where: str, what: str) -> None:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
-            timeout=IMPORT_LIMIT,
+            timeout=limit,
         )
     except subprocess.TimeoutExpired as error:
         raise InputError(
-            f"{what} {name!r}: importing {where} did not end within {IMPORT_LIMIT:g} s; move what waits or takes long "
+            f"{what} {name!r}: importing {where} did not end within {limit:g} s; move what waits or takes long "
             "from the module into the constructor or a method"
         ) from error
     if done.returncode != SURVIVED:
