@@ -26,9 +26,9 @@ READ = {
     "episode run": {"episodes"},
     "events score": {"truth", "predictions"},
     "events run": {"truth", "train"},
-    "har score": {"truth", "predictions"},
+    "har score": {"truth", "predictions", "table"},
     "har run": {"data_root"},
-    "labels score": {"truth", "predictions"},
+    "labels score": {"truth", "predictions", "table"},
     "labels run": {"truth"},
     "skeleton score": {"truth", "predictions", "ids", "pred_file", "rig_file"},
     "skeleton run": {"truth", "predictions", "ids", "pred_file", "rig_file"},
@@ -64,7 +64,7 @@ def template(tmp_path):
 
     def make(suite):
         folder = tmp_path / "template"
-        registry.suite(suite).verb("template").load()(SimpleNamespace(directory=str(folder), format="csv"))
+        registry.suite(suite).verb("template").load()(SimpleNamespace(directory=str(folder), format="csv", wide=False))
         return folder
 
     return make

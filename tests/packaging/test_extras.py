@@ -38,6 +38,16 @@ def frames(environment, folder):
     return done, "pandas" in done.stdout
 
 
+def workbook(environment, folder):
+    book = pytest.importorskip("openpyxl").Workbook()
+    for row in (["who", "true", "said"], ["anna", "a", "a"], ["ben", "b", "a"]):
+        book.active.append(row)
+    book.save(folder / "results.xlsx")
+    command = "score labels --table results.xlsx --truth true --predictions A=said --group who --out none --json"
+    done = gnomon(environment, folder, command, check=False)
+    return done, '"accuracy"' in done.stdout
+
+
 def figures(environment, folder):
     scored(environment, folder)
     done = gnomon(environment, folder, "report runs --figures figures", check=False)
@@ -89,6 +99,7 @@ USES = {
     "cluster": cluster,
     "dashboard": dashboard,
     "episode": episodes,
+    "excel": workbook,
     "frames": frames,
     "models": models,
     "report": figures,

@@ -42,7 +42,7 @@ class Spec:
 
     name: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
-    alias: str = ""
+    alias: str = field(default="", repr=False)
     """What it is called where a user named it, or where its own text is not for reading."""
 
     def __post_init__(self) -> None:
