@@ -242,6 +242,10 @@ PYTHON = {
         lambda: frame(plain(TRUTH)).to_dict("list"),
         lambda: {"mine": frame(FOUND).to_dict("list")},
     ),
+    "recordings called by their sound files": (
+        lambda: by_recording(TRUTH),
+        lambda: {"mine": {f"{name}.wav": own for name, own in by_recording(FOUND).items()}},
+    ),
     "lists by recording": (lambda: by_recording(TRUTH), lambda: {"mine": by_recording(FOUND)}),
     "a frame by recording": (
         lambda: {

@@ -32,6 +32,8 @@ from gnomon.suites.events.options import ScoreOptions
 from gnomon.suites.events.plausible import Compared, Evidence, Timed, compare_recording, weigh
 from gnomon.suites.events.times import Stretch, Zone
 
+MEDIA = ("wav", "mp3", "flac", "ogg", "m4a", "aiff", "mp4", "avi", "mkv", "mov", "webm")
+"""Suffixes of files of which recordings are made; some tools name recordings with them, some without."""
 FOLDER = "folder"
 """The tag that names the folder of a shard."""
 FRAMES = "frames"
@@ -164,6 +166,7 @@ def read_results(
             )
         given = {cases[0].id: given[files.ONLY]}
     known = {case.id: case for case in cases}
+    given = _match_media(given, known)
     extra = [name for name in given if name not in known]
     if extra:
         raise InputError(
@@ -183,6 +186,30 @@ def read_results(
     timed = {name: columns.timed(known[name].window, placed[name]) for name in numbers}
     compared = _compare_recordings([known[name] for name in numbers], timed, unit)
     return Detections(placed, weigh(timed.values()), compared)
+
+
+def _match_media(given: Mapping[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Call results as the truth calls their recordings, where one side names the file (``m.wav``) and the other not.
+
+    Names that would then stand for two recordings stay as they are.
+    """
+    stems = {_without_media(name): name for name in known}
+    if len(stems) < len(known):
+        return dict(given)
+    found = {name: name if name in known else stems.get(_without_media(name), name) for name in given}
+    return (
+        {found[name]: items for name, items in given.items()} if len({*found.values()}) == len(found) else dict(given)
+    )
+
+
+def _without_media(name: str) -> str:
+    """Return a name without the suffix of a sound or video file.
+
+    >>> _without_media("kitchen/m.WAV"), _without_media("v1.2")
+    ('kitchen/m', 'v1.2')
+    """
+    stem, dot, suffix = name.rpartition(".")
+    return stem if dot and suffix.lower() in MEDIA else name
 
 
 def _suggest_names(extra: Iterable[str], known: Collection[str]) -> str:
