@@ -117,6 +117,7 @@ def test_half_open_connections_do_not_stop_the_server(serve, held, sent):
     assert server.descriptors() < DESCRIPTORS * 3 // 4
 
 
+@pytest.mark.slow
 def test_all_descriptors_come_back(serve, held):
     """Of clients that leave, and of clients that stay, but do not go on."""
     server = serve(HEAD_S=2)
@@ -140,6 +141,7 @@ def test_a_head_that_comes_byte_by_byte_is_cut_off(serve, held):
     server.check_recovers()
 
 
+@pytest.mark.slow
 def test_a_used_connection_has_as_long_for_its_next_head(serve, held):
     server = serve(HEAD_S=2)
     slow = held(server.connect(b"GET /static/shell.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n"))
@@ -179,6 +181,7 @@ def test_clients_that_never_read_are_cut_off(serve, held):
     server.check_recovers()
 
 
+@pytest.mark.slow
 def test_streams_leave_room_for_pages(serve, held):
     """Those that are too many are refused; those that are there go on, and end after a while."""
     server = serve(LONGEST=8)

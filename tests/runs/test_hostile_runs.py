@@ -50,6 +50,7 @@ def check(found: list[dict], attacks: int) -> None:
     assert max(item["seconds"] for item in found) < MOST_SECONDS
 
 
+@pytest.mark.slow
 def test_every_command_on_bombs_and_on_directories_that_lie(tmp_path):
     names = (*BOMBS, "files: only an empty seal")
     found = attack(tmp_path, names)
