@@ -61,21 +61,21 @@ def score(suite: str, truth: Any = None, predictions: Any = None, *, groups: Any
     >>> round(result.scores["one"]["accuracy"], 3)
     0.667
     """
-    if groups is not None and options.get("group") is not None:
-        raise InputError("both groups and group are given, which mean the same: give one of them")
-    named = {"truth": truth, "predictions": predictions, "group": groups}
-    given = {**options, **{name: value for name, value in named.items() if value is not None}}
+    named = {"truth": truth, "predictions": predictions}
+    given = {**_with_groups(groups, options), **{name: value for name, value in named.items() if value is not None}}
     out = "none" if given.get("out") is None else given["out"]
     return perform(suite, "score", {**given, "out": out}).require_scored()
 
 
-def run(suite: str, **options: Any) -> Result:
+def run(suite: str, *, groups: Any = None, **options: Any) -> Result:
     """Predict with systems and score them; work that is stored already is not done again.
 
     Parameters
     ----------
     suite
         Name of a suite, for example ``labels``.
+    groups
+        What is kept together and resampled, where the suite has an option ``group``: the same as that.
     options
         Any option of ``gnomon run SUITE``, with underscores. Runs and stored work go to ``out`` (default ``runs``).
 
@@ -84,7 +84,14 @@ def run(suite: str, **options: Any) -> Result:
     NothingScoredError
         No case of any system was scored. The runs are written first, and cells that are done are stored.
     """
-    return perform(suite, "run", options).require_scored()
+    return perform(suite, "run", _with_groups(groups, options)).require_scored()
+
+
+def _with_groups(groups: Any, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return options with groups as the option ``group``; both at once are refused."""
+    if groups is not None and options.get("group") is not None:
+        raise InputError("both groups and group are given, which mean the same: give one of them")
+    return {**options, **({} if groups is None else {"group": groups})}
 
 
 @divert_prints()

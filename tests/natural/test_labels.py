@@ -260,6 +260,21 @@ def test_integers_beside_empty_cells(data):
     assert found["A", "accuracy"] == pytest.approx(np.mean(codes["y_true"][kept] == codes["y_pred_modelA"][kept]))
 
 
+def test_a_table_to_fit_on_needs_no_ids_and_no_usual_names(data, tmp_path):
+    """The long way round has the same rows with ids, by their places, and the usual names."""
+    rows = {"activity": data["y_true"], "x": data["p_modelA_run"], "y": data["p_modelA_sit"]}
+    ids = [f"{row:02d}" for row in range(ROWS)]
+    usual = {"id": ids, "label": rows["activity"], "group": data["subject"], "x": rows["x"], "y": rows["y"]}
+    expected = gnomon.run("labels", truth=usual, systems="nearest_mean", folds=3, out="none").scores
+    own = {**rows, "subject": data["subject"]}
+    write_csv(tmp_path / "own.csv", own)
+    frame("pandas", own).to_csv(tmp_path / "indexed.csv")
+    options = {"systems": "nearest_mean", "folds": 3, "out": "none", "label": "activity"}
+    for truth in (own, tmp_path / "own.csv", tmp_path / "indexed.csv", frame("pandas", own)):
+        assert gnomon.run("labels", truth=truth, groups="subject", **options).scores == expected
+    assert gnomon.run("labels", truth=rows, groups=data["subject"], **options).scores == expected
+
+
 def test_patterns_of_file_names_are_folders_of_shards(data, long_way, tmp_path):
     for name in ("truth", "a"):
         (tmp_path / name).mkdir()
@@ -350,9 +365,9 @@ ERRORS = {
         lambda data: gnomon.score("labels", ["1", "2"], ["1.0", "3.0"]),
         "'1.0' is '1' in another spelling",
     ),
-    "a table to fit on without ids": (
+    "a table to fit on without labels": (
         lambda data: gnomon.run("labels", truth={"y": ["a"], "f": [1.0], "group": ["s"]}, out="none"),
-        "add them, or rename the columns that are meant",
+        "name the columns that are meant with --id and --label",
     ),
 }
 

@@ -21,6 +21,7 @@ from gnomon.core.fitting import fit_system
 from gnomon.core.partition import ALL, TRAIN, PartOptions
 from gnomon.core.seeds import generator
 from gnomon.core.tallies import Array
+from gnomon.intake.header import INDEX
 from gnomon.intake.memory import table_of
 from gnomon.suites.labels import files
 from gnomon.suites.labels.options import RunOptions
@@ -35,7 +36,7 @@ def feature_columns(options: RunOptions) -> list[str]:
     """Return the feature columns that a run will use, and refuse those that it cannot."""
     group = options.group or files.GROUP
     table = table_of(options.truth, text=(files.ID, files.LABEL, group, *options.slice), name="truth")
-    known = {files.ID, files.LABEL, group, *options.slice}
+    known = {files.ID, files.LABEL, group, *options.slice, INDEX}  # the place of a row is nothing to learn from
     chosen = list(options.features) or [f.name for f in table.schema if f.name not in known and _is_number(f.type)]
     lacking = [name for name in chosen if name not in table.column_names]
     if lacking:

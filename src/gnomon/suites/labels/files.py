@@ -193,7 +193,7 @@ def _need(table: pa.Table, source: Source, names: Sequence[str], *, fitted: bool
         if not {ID, LABEL} & (set(names) - set(table.column_names)):
             raise
         if fitted:
-            raise InputError(f"{error}; add them, or rename the columns that are meant") from None
+            raise InputError(f"{error}; name the columns that are meant with --id and --label") from None
         raise InputError(
             f"{error}; name other columns with --id and --label, or give truth and predictions that are columns of one "
             "table with --table"

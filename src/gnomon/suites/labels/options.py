@@ -65,7 +65,11 @@ class RunOptions(PartOptions, EngineOptions):
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = PREDICTED
 
-    truth: Annotated[str, Option("table with id, label, group and numeric features", metavar="FILE", data=True)]
+    truth: Annotated[str, Option("table with label, group and numeric features", metavar="FILE", data=True)]
+    id: Annotated[
+        str, Option("column of ids  [default: id, or the place of a row where there is none]", metavar="COLUMN")
+    ] = ""
+    label: Annotated[str, Option("column of labels  [default: label]", metavar="COLUMN")] = ""
     systems: Annotated[
         tuple[str, ...],
         Option(
@@ -78,7 +82,14 @@ class RunOptions(PartOptions, EngineOptions):
     folds: Annotated[
         int, Option("folds over groups; parts val and test have none: systems are fitted on train", low=2, high=100_000)
     ] = 5
-    group: Annotated[str, Option("column whose values are kept together and resampled", metavar="COLUMN")] = ""
+    group: Annotated[
+        str,
+        Option(
+            "column whose values are kept together and resampled, or a table with id and group",
+            metavar="COLUMN",
+            data=True,
+        ),
+    ] = ""
     features: Annotated[
         tuple[str, ...],
         Option("feature column; default: every numeric one but group and slices; may be repeated", metavar="COLUMN"),

@@ -21,9 +21,11 @@ from gnomon.engine.job import Job, Outcome
 from gnomon.engine.plan import Node, Plan
 from gnomon.engine.planner import Planner
 from gnomon.engine.scoring import Chunk
+from gnomon.intake.groups import find_groups, is_group_table
 from gnomon.intake.memory import table_of
 from gnomon.intake.sources import Source
 from gnomon.intake.unread import note
+from gnomon.intake.wide import need_columns, number_rows, use_names
 from gnomon.intake.writing import replacing
 from gnomon.runs.auditing import TRIVIAL
 from gnomon.runs.content import column_digest
@@ -36,8 +38,9 @@ from gnomon.suites.labels.systems import SYSTEMS
 
 def run(options: RunOptions) -> Job:
     """Check what was given, then plan the folds of every system."""
+    options, source = _settle(options)
     asked = ScoreOptions(
-        truth=options.truth,
+        truth=source,
         predictions=(),
         group=options.group or files.GROUP,
         slice=options.slice,
@@ -80,6 +83,34 @@ def run(options: RunOptions) -> Job:
         lambda o: _audited(_assemble(o, truth, chosen, asked, scheme, options), chosen, split_up, given),
         scoring.measures(truth, asked),
     )
+
+
+def _settle(options: RunOptions) -> tuple[RunOptions, Any]:
+    """Return options whose truth has ids, labels and groups by their usual names, and where it comes from.
+
+    A file that has them stays a file; else the truth is a table in memory, and rows without ids are known by their
+    place.
+    """
+    source = Source.of("truth", options.truth)
+    text = (files.ID, files.LABEL, options.id, options.label)
+    table = table_of(source.content, text=[name for name in text if name], name="truth")
+    lacking = [name for name in (options.id, options.label) if name and name not in table.column_names]
+    need_columns(table, source.where, lacking)
+    named = use_names(table, {options.id: files.ID, options.label: files.LABEL})
+    by_row = files.ID not in named.column_names
+    if by_row:
+        named = named.append_column(files.ID, number_rows(named.num_rows))
+    group = options.group
+    if is_group_table(group):
+        ids = named.column(files.ID).to_pylist()
+        found = find_groups(group, ids, keys=(files.ID,), thing="row" if by_row else "id")
+        kept = [name for name in named.column_names if name != files.GROUP]
+        groups = pa.array([found.of[name] for name in ids], pa.string())
+        named, group = named.select(kept).append_column(files.GROUP, groups), files.GROUP
+    if named is table or named.equals(table):
+        return options, options.truth
+    settled: Any = replace(options, truth=named, group=group, id="", label="")
+    return settled, Source("truth", named, source.file, by_row)
 
 
 def _fed(chosen: Mapping[str, Spec], features: list[str], truth: files.Truth, asked: ScoreOptions) -> None:
