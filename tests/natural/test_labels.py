@@ -402,5 +402,5 @@ def test_a_column_that_looks_like_a_group_is_offered(data, folder, capsys):
 def test_a_workbook_without_openpyxl_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     (tmp_path / "a.xlsx").write_bytes(b"PK")
-    with pytest.raises(Exception, match="pip install openpyxl"):
+    with pytest.raises(Exception, match=r"pip install 'gnomon\[excel\]'"):
         wide(str(tmp_path / "a.xlsx"))

@@ -35,8 +35,8 @@ def read_workbook(
         from openpyxl import load_workbook  # type: ignore[import-untyped]
     except ImportError as error:
         raise MissingExtraError(
-            f"{shown(path)}: an Excel workbook, which is read by openpyxl, which is not installed: pip install "
-            "openpyxl, or save the sheet as CSV"
+            f"{shown(path)}: an Excel workbook, which openpyxl reads, which is not installed: pip install "
+            "'gnomon[excel]' (or openpyxl alone), or save the sheet as CSV"
         ) from error
     _check_archive(path, limits)
     book = load_workbook(path, read_only=True, data_only=True, keep_links=False)
